@@ -45,12 +45,12 @@
 
 #define FULL_BUCKET ((1u << SLOTS) - 1)
 /* Buckets that are asked for room before a segment counts as full. */
-#define MOST_ASKED 140
+#define MOST_ASKED 32
 /* Of the prefixes of a segment that is made, so many may find no slot at once. */
 #define MOST_LATE   1024
 #define MOST_SHORTS 64
 /* Of 1,024 slots so many may be in use when a segment is made, and when it is made dense. */
-#define MOST_LOAD  800
+#define MOST_LOAD  790
 #define DENSE_LOAD 930
 /* Buckets of segments that are filled beside their memory, and then packed; larger ones are rare. */
 #define MOST_STAGED 1024
@@ -637,25 +637,40 @@ static void stage_buckets(struct staged *staged, const struct segment *segment)
     }
 }
 
-/* Two numbers as one of twice the width. */
-static inline uint64_t pair(const uint32_t *slots, unsigned width)
+/* Two numbers at a time, which are never more than 50 bits with those before them that do not make a byte. Each word is
+   written with zeros beyond what is known, so in order. */
+static inline void pack_bucket(uint8_t *bucket, const uint32_t *numbers, unsigned width)
 {
-    return (uint64_t)slots[1] << width | slots[0];
+    uint64_t word = 0;
+    unsigned bits = 0;
+    for (unsigned i = 0; i < SLOTS; i += 2) {
+        word |= ((uint64_t)numbers[i + 1] << width | numbers[i]) << bits;
+        store_word(bucket, word);
+        bits += 2 * width;
+        bucket += bits / 8;
+        word = word >> (bits & 56);
+        bits &= 7;
+    }
 }
 
-/* Half a bucket is 4 * width bits. Each is written with what is beyond it in its block, so in order. */
-static void pack_bucket(uint8_t *bucket, const uint32_t *slots, unsigned width)
+static inline void write_bucket(uint8_t *bucket, const uint32_t *numbers)
 {
-    uint128 low = (uint128)pair(slots + 2, width) << 2 * width | pair(slots, width);
-    uint128 high = (uint128)pair(slots + 6, width) << 2 * width | pair(slots + 4, width);
-    store_double_word(bucket, low);
-    store_double_word(bucket + width / 2, width % 2 ? high << 4 | low >> (4 * width - 4) : high);
+    for (unsigned i = 0; i < SLOTS; i += 2)
+        store_word(bucket + 4 * i, (uint64_t)numbers[i + 1] << 32 | numbers[i]);
 }
 
 static void pack_staged(struct segment *segment, struct lane lane, const struct staged_buckets *buckets)
 {
-    for (uint32_t bucket = 0; bucket < segment->buckets; bucket++)
-        pack_bucket(bucket_in(segment, lane, bucket), buckets->numbers[bucket], lane.width);
+    uint32_t bucket = 0;
+    for (unsigned block = lane.first; bucket < segment->buckets; block++) {
+        uint8_t *bytes = segment->blocks[block];
+        uint32_t end = bucket + lane.per_block < segment->buckets ? bucket + lane.per_block : segment->buckets;
+        for (; bucket < end; bucket++, bytes += lane.width)
+            if (lane.width == 32)
+                write_bucket(bytes, buckets->numbers[bucket]);
+            else
+                pack_bucket(bytes, buckets->numbers[bucket], lane.width);
+    }
 }
 
 /* Puts one into the emptier of its buckets, by masks: which one it is, no branch could tell in advance. Returns where;
@@ -672,63 +687,91 @@ static inline uint32_t stage(struct staged *staged, uint64_t place, uint32_t fla
     return bucket * SLOTS + used;
 }
 
-#define PLACES_AT_ONCE 128
+/* A segment that is filled beside its memory. */
+struct staging {
+    struct segment *segment;
+    const struct prefix_run *run;
+    const roost_allocator *allocator;
+    bool has_shorts;
+    uint32_t flag;   /* of slots in the other bucket */
+    uint32_t others; /* that are not in slots */
+    struct latecomers late;
+    struct staged_buckets *tags; /* NULL: there are none */
+    struct staged staged;
+};
 
-/* The same as place_all, for the segments that nearly all are. `tags` is NULL where there are none. */
-static ALWAYS_INLINE bool stage_run(struct segment *segment, struct staged *staged, struct staged_buckets *tags,
-                                    const struct prefix_run *run, bool has_shorts, struct latecomers *late,
-                                    const roost_allocator *allocator)
+static ALWAYS_INLINE bool stage_item(struct staging *staging, uint64_t place, uint64_t i, bool has_tags)
 {
-    uint64_t places[PLACES_AT_ONCE];
-    uint32_t others = 0;
-    const uint32_t flag = (uint32_t)in_other_bucket(segment);
-    for (uint64_t done = 0, some; done < run->count; done += some) {
-        some = run->count - done < PLACES_AT_ONCE ? run->count - done : PLACES_AT_ONCE;
-        search_kernel_in_use()->locate(segment, places, run->prefixes + done, some);
-        for (uint64_t i = 0; i < some; i++) {
-            if (has_shorts && __builtin_expect(is_short(segment, run->prefixes[done + i]), 0)) {
-                others++;
-                continue;
-            }
-            uint32_t slot = stage(staged, places[i], flag);
-            if (__builtin_expect(slot == UINT32_MAX, 0)) {
-                others++;
-                if (!come_later(segment, late, run, done + i, allocator))
-                    return false;
-            } else if (tags)
-                tags->numbers[slot / SLOTS][slot % SLOTS] =
-                    (uint32_t)pack_tag(run->tags[done + i], segment->number_bits);
-        }
+    const struct segment *segment = staging->segment;
+    if (staging->has_shorts && __builtin_expect(is_short(segment, staging->run->prefixes[i]), 0)) {
+        staging->others++;
+        return true;
     }
-    segment->used += (uint32_t)run->count - others;
-    segment->prefixes += (uint32_t)run->count - others;
+    uint32_t slot = stage(&staging->staged, place, staging->flag);
+    if (__builtin_expect(slot == UINT32_MAX, 0)) {
+        staging->others++;
+        return come_later(staging->segment, &staging->late, staging->run, i, staging->allocator);
+    }
+    if (has_tags)
+        staging->tags->numbers[slot / SLOTS][slot % SLOTS] =
+            (uint32_t)pack_tag(staging->run->tags[i], segment->number_bits);
     return true;
 }
 
-static ALWAYS_INLINE bool place_staged(struct segment *segment, const struct prefix_run *run, bool has_shorts,
-                                       const roost_allocator *allocator)
+/* Prefixes come in the order of buckets, of which each would wait for the last to be counted: so from several parts of
+   the run in turn. */
+#define PARTS          4
+#define PLACES_AT_ONCE 32
+
+static ALWAYS_INLINE bool stage_run(struct staging *staging, bool has_tags)
 {
-    struct staged staged;
-    struct latecomers late = {.count = 0};
-    stage_buckets(&staged, segment);
-    if (!stage_run(segment, &staged, NULL, run, has_shorts, &late, allocator))
-        return false;
-    pack_staged(segment, segment->slots, &staged.slots);
-    return place_late(segment, run, &late, allocator);
+    const struct search_kernel *kernel = search_kernel_in_use();
+    const uint64_t *prefixes = staging->run->prefixes, part = staging->run->count / PARTS;
+    uint64_t places[PARTS][PLACES_AT_ONCE];
+    for (uint64_t done = 0, some; done < part; done += some) {
+        some = part - done < PLACES_AT_ONCE ? part - done : PLACES_AT_ONCE;
+        for (unsigned k = 0; k < PARTS; k++)
+            kernel->locate(staging->segment, places[k], prefixes + k * part + done, some);
+        for (uint64_t i = 0; i < some; i++)
+            for (unsigned k = 0; k < PARTS; k++)
+                if (!stage_item(staging, places[k][i], k * part + done + i, has_tags))
+                    return false;
+    }
+    for (uint64_t i = PARTS * part; i < staging->run->count; i++)
+        if (!stage_item(staging, packed_place(slot_place_of(staging->segment, prefixes[i])), i, has_tags))
+            return false;
+    staging->segment->used += (uint32_t)staging->run->count - staging->others;
+    staging->segment->prefixes += (uint32_t)staging->run->count - staging->others;
+    return true;
 }
 
-static bool place_staged_tags(struct segment *segment, const struct prefix_run *run, const roost_allocator *allocator)
+/* The same as place_all, for the segments that nearly all are. */
+static bool place_staged(struct segment *segment, const struct prefix_run *run, bool has_shorts,
+                         struct staged_buckets *tags, const roost_allocator *allocator)
 {
-    struct staged staged;
-    struct staged_buckets tags;
-    struct latecomers late = {.count = 0};
-    stage_buckets(&staged, segment);
-    memset(tags.numbers, 0, segment->buckets * sizeof *tags.numbers);
-    if (!stage_run(segment, &staged, &tags, run, true, &late, allocator))
+    struct staging staging;
+    staging.segment = segment;
+    staging.run = run;
+    staging.allocator = allocator;
+    staging.has_shorts = has_shorts;
+    staging.flag = (uint32_t)in_other_bucket(segment);
+    staging.others = staging.late.count = 0;
+    staging.tags = tags;
+    stage_buckets(&staging.staged, segment);
+    if (!(tags ? stage_run(&staging, true) : stage_run(&staging, false)))
         return false;
-    pack_staged(segment, segment->slots, &staged.slots);
-    pack_staged(segment, segment->tags, &tags);
-    return place_late(segment, run, &late, allocator);
+    pack_staged(segment, segment->slots, &staging.staged.slots);
+    if (tags)
+        pack_staged(segment, segment->tags, tags);
+    return place_late(segment, run, &staging.late, allocator);
+}
+
+static bool place_staged_tags(struct segment *segment, const struct prefix_run *run, bool has_shorts,
+                              const roost_allocator *allocator)
+{
+    struct staged_buckets tags;
+    memset(tags.numbers, 0, segment->buckets * sizeof *tags.numbers);
+    return place_staged(segment, run, has_shorts, &tags, allocator);
 }
 
 /* Most find a slot in one of their buckets at once, whose slots are counted instead of searched. The rest then has to
@@ -798,9 +841,8 @@ static bool place_run(struct segment *segment, const struct prefix_run *run, boo
 {
     if (segment->slots.width > 32 || segment->tags.width > 32 || segment->buckets > MOST_STAGED)
         return place_all(segment, run, allocator);
-    if (segment->tags.width)
-        return place_staged_tags(segment, run, allocator);
-    return has_shorts ? place_staged(segment, run, true, allocator) : place_staged(segment, run, false, allocator);
+    return segment->tags.width ? place_staged_tags(segment, run, has_shorts, allocator)
+                               : place_staged(segment, run, has_shorts, NULL, allocator);
 }
 
 static bool fill(struct segment *segment, const struct prefix_run *run, const struct short_prefixes *shorts,
