@@ -53,6 +53,16 @@ static inline struct segment *find_segment(const struct directory *root, uint64_
     return segment_of(child);
 }
 
+/* From a slot to a free one. */
+struct slot_position {
+    uint32_t bucket;
+    unsigned index;
+};
+
+struct slot_move {
+    struct slot_position from, to;
+};
+
 /* Prefixes of one length that are put one after the other. */
 struct put_many {
     uint64_t seed; /* of the hashes of prefixes */
@@ -72,12 +82,12 @@ struct search_kernel {
     size_t (*put_many)(const struct directory *root, struct put_many *put, bool *added, const roost_hash *hashes,
                        size_t count);
     /* What is in slots, but for what serves look-ups only and cannot move, and unless `origins` is NULL where it was:
-       slots.h. Returns how many; there is room for DECODED_AT_ONCE more. */
-    uint64_t (*decode)(const struct segment *segment, uint64_t *prefixes, uint64_t *origins);
+       slots.h. Returns how many; there is room for DECODED_AT_ONCE more. Adds to `unsure`. */
+    uint64_t (*decode)(const struct segment *segment, uint64_t *prefixes, uint64_t *origins, struct unsure *unsure);
     /* Which of the eight slots of a bucket are in use: a bit each. */
     uint32_t (*used)(const uint8_t *bucket, unsigned width);
-    /* Where the slots of a bucket can move: ways_out_plainly. */
-    uint32_t (*ways_out)(const struct segment *segment, uint32_t bucket, uint32_t ways[SLOTS]);
+    /* Whether something in a full bucket can move: what, and where to. Counts the buckets that were asked. */
+    bool (*find_move)(const struct segment *segment, uint32_t bucket, unsigned *asked, struct slot_move *move);
     /* Where the prefixes belong, in segments with slots of up to 32 bits: packed_place. */
     void (*locate)(const struct segment *segment, uint64_t *places, const uint64_t *prefixes, size_t count);
 };

@@ -179,13 +179,43 @@ static inline bool begin_four(struct row *row, const roost_hash *hashes, size_t 
     return _mm256_testz_si256(unusual, unusual);
 }
 
+/* ---- rooms and ways ---------------------------------------------------------------------------------------------- */
+
+static inline uint32_t used_of(const uint8_t *bucket, unsigned width)
+{
+    if (width > QUICK_WIDTH)
+        return used_plainly(bucket, width);
+    return in_use(unpack(bucket, width, &unpackings[width]));
+}
+
+static inline uint32_t ways_out(const struct segment *segment, uint32_t bucket, uint32_t ways[SLOTS])
+{
+    const unsigned width = segment->slots.width, rest_bits = rest_bits_of(segment);
+    if (width > QUICK_WIDTH)
+        return ways_out_plainly(segment, bucket, ways);
+    const __m256i buckets = _mm256_set1_epi32(segment->buckets), zero = _mm256_setzero_si256();
+    __m256i slots = unpack(slots_of(segment, bucket), width, &unpackings[width]);
+    __m256i offset =
+        _mm256_and_si256(_mm256_srl_epi32(slots, _mm_cvtsi32_si128((int)rest_bits)), _mm256_set1_epi32(15));
+    __m256i moved = _mm256_srai_epi32(_mm256_sll_epi32(slots, _mm_cvtsi32_si128((int)(32 - width))), 31);
+    __m256i parts = _mm256_mullo_epi32(distance_parts(offset), _mm256_set1_epi32(segment->buckets - 1));
+    __m256i distance = _mm256_add_epi32(_mm256_srli_epi32(parts, DISTANCE_BITS), _mm256_set1_epi32(1));
+    distance = _mm256_sub_epi32(_mm256_xor_si256(distance, moved), moved); /* back, where it moved before */
+    __m256i way = _mm256_add_epi32(_mm256_set1_epi32((int)bucket), distance);
+    way = _mm256_add_epi32(way, _mm256_and_si256(buckets, _mm256_srai_epi32(way, 31)));
+    way = _mm256_sub_epi32(way, _mm256_andnot_si256(_mm256_cmpgt_epi32(buckets, way), buckets));
+    _mm256_storeu_si256((__m256i *)ways, way);
+    __m256i rests = _mm256_and_si256(slots, _mm256_set1_epi32((int)low_bits(rest_bits)));
+    return ~(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(rests, zero))) & 0xff;
+}
+
 #include "search_loops.h"
 
 /* ---- what a segment holds ---------------------------------------------------------------------------------------- */
 
 /* What all slots of a segment have in common. */
 struct decoding {
-    __m256i rest_mask, offset_mask, less_one, buckets, start, round_up, inverse;
+    __m256i rest_mask, only_mark, offset_mask, less_one, buckets, start, round_up, inverse;
     __m128i to_offset, to_flag, to_dividend, from_quotient, rest_up, rest_down, to_first;
 };
 
@@ -202,6 +232,7 @@ static inline struct decoding decoding_of(const struct segment *segment)
     const unsigned rest_bits = rest_bits_of(segment), bits = (unsigned)segment->depth + segment->place_bits;
     struct decoding decoding = {
         .rest_mask = _mm256_set1_epi32((int)low_bits(rest_bits)),
+        .only_mark = _mm256_set1_epi32((int)(UINT32_C(1) << (rest_bits - 1))),
         .offset_mask = _mm256_set1_epi32((1 << OFFSET_BITS) - 1),
         .less_one = _mm256_set1_epi32(segment->buckets - 1),
         .buckets = _mm256_set1_epi32(segment->buckets),
@@ -256,7 +287,20 @@ static inline void write_kept(uint64_t *numbers, __m256i four, uint32_t kept)
     _mm256_storeu_si256((__m256i *)numbers, _mm256_permutevar8x32_epi32(four, lanes));
 }
 
-static ALWAYS_INLINE uint64_t decode_all(const struct segment *segment, uint64_t *prefixes, uint64_t *origins)
+/* Of eight slots, those of two sets of four that were decoded together. */
+static void note_all_unsure(struct unsure *unsure, uint32_t lanes, uint64_t low, uint32_t kept_low, uint64_t high,
+                            uint32_t kept_high)
+{
+    for (; lanes; lanes &= lanes - 1) {
+        unsigned lane = lowest_bit(lanes), place = (lane & 1) | (lane >> 1 & 2);
+        uint32_t before = (1u << place) - 1;
+        note_unsure(unsure, lane & 2 ? high + (uint32_t)__builtin_popcount(kept_high & before)
+                                     : low + (uint32_t)__builtin_popcount(kept_low & before));
+    }
+}
+
+static ALWAYS_INLINE uint64_t decode_all(const struct segment *segment, uint64_t *prefixes, uint64_t *origins,
+                                         struct unsure *unsure)
 {
     const unsigned width = segment->slots.width;
     const struct decoding decoding = decoding_of(segment);
@@ -271,6 +315,10 @@ static ALWAYS_INLINE uint64_t decode_all(const struct segment *segment, uint64_t
         __m256i low = prefixes_of(&decoding, _mm256_unpacklo_epi32(homes, zero), _mm256_unpacklo_epi32(rests, zero));
         __m256i high = prefixes_of(&decoding, _mm256_unpackhi_epi32(homes, zero), _mm256_unpackhi_epi32(rests, zero));
         uint64_t middle = count + (uint32_t)__builtin_popcount(kept_low);
+        uint32_t doubtful =
+            (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(rests, decoding.only_mark)));
+        if (__builtin_expect(doubtful != 0, 0))
+            note_all_unsure(unsure, doubtful, count, kept_low, middle, kept_high);
         write_kept(prefixes + count, low, kept_low);
         write_kept(prefixes + middle, high, kept_high);
         if (origins) {
@@ -283,39 +331,11 @@ static ALWAYS_INLINE uint64_t decode_all(const struct segment *segment, uint64_t
     return count;
 }
 
-static uint64_t decode(const struct segment *segment, uint64_t *prefixes, uint64_t *origins)
+static uint64_t decode(const struct segment *segment, uint64_t *prefixes, uint64_t *origins, struct unsure *unsure)
 {
     if (segment->slots.width > QUICK_WIDTH)
-        return decode_plainly(segment, prefixes, origins);
-    return origins ? decode_all(segment, prefixes, origins) : decode_all(segment, prefixes, NULL);
-}
-
-static uint32_t used(const uint8_t *bucket, unsigned width)
-{
-    if (width > QUICK_WIDTH)
-        return used_plainly(bucket, width);
-    return in_use(unpack(bucket, width, &unpackings[width]));
-}
-
-static uint32_t ways_out(const struct segment *segment, uint32_t bucket, uint32_t ways[SLOTS])
-{
-    const unsigned width = segment->slots.width, rest_bits = rest_bits_of(segment);
-    if (width > QUICK_WIDTH)
-        return ways_out_plainly(segment, bucket, ways);
-    const __m256i buckets = _mm256_set1_epi32(segment->buckets), zero = _mm256_setzero_si256();
-    __m256i slots = unpack(slots_of(segment, bucket), width, &unpackings[width]);
-    __m256i offset =
-        _mm256_and_si256(_mm256_srl_epi32(slots, _mm_cvtsi32_si128((int)rest_bits)), _mm256_set1_epi32(15));
-    __m256i moved = _mm256_srai_epi32(_mm256_sll_epi32(slots, _mm_cvtsi32_si128((int)(32 - width))), 31);
-    __m256i parts = _mm256_mullo_epi32(distance_parts(offset), _mm256_set1_epi32(segment->buckets - 1));
-    __m256i distance = _mm256_add_epi32(_mm256_srli_epi32(parts, DISTANCE_BITS), _mm256_set1_epi32(1));
-    distance = _mm256_sub_epi32(_mm256_xor_si256(distance, moved), moved); /* back, where it moved before */
-    __m256i way = _mm256_add_epi32(_mm256_set1_epi32((int)bucket), distance);
-    way = _mm256_add_epi32(way, _mm256_and_si256(buckets, _mm256_srai_epi32(way, 31)));
-    way = _mm256_sub_epi32(way, _mm256_andnot_si256(_mm256_cmpgt_epi32(buckets, way), buckets));
-    _mm256_storeu_si256((__m256i *)ways, way);
-    __m256i rests = _mm256_and_si256(slots, _mm256_set1_epi32((int)low_bits(rest_bits)));
-    return ~(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(rests, zero))) & 0xff;
+        return decode_plainly(segment, prefixes, origins, unsure);
+    return origins ? decode_all(segment, prefixes, origins, unsure) : decode_all(segment, prefixes, NULL, unsure);
 }
 
 static void locate_all(const struct segment *segment, uint64_t *places, const uint64_t *prefixes, size_t count)
@@ -349,5 +369,5 @@ static bool usable(void)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
 }
 
-const struct search_kernel search_kernel_avx2 = {"avx2", usable, contains_one, contains_batch, put_batch,
-                                                 decode, used,   ways_out,     locate_all};
+const struct search_kernel search_kernel_avx2 = {"avx2", usable,  contains_one, contains_batch, put_batch,
+                                                 decode, used_of, find_move,    locate_all};

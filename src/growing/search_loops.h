@@ -3,9 +3,11 @@
  *
  *     static inline bool buckets_match(unsigned width, const uint8_t *home, const uint8_t *other, uint64_t slot);
  *     static inline struct two_buckets look_at(unsigned width, const uint8_t *home, const uint8_t *other, uint64_t slot);
+ *     static inline uint32_t used_of(const uint8_t *bucket, unsigned width);
+ *     static inline uint32_t ways_out(const struct segment *segment, uint32_t bucket, uint32_t ways[SLOTS]);
  *     static inline bool begin_four(struct row *row, const roost_hash *hashes, size_t first);      with BEGINS_FOUR
  *
- * and gets `contains_one`, `contains_batch` and `put_batch`. In a batch each key waits for memory three times: for the directory,
+ * and gets `contains_one`, `contains_batch`, `put_batch` and `find_move`. In a batch each key waits for memory three times: for the directory,
  * the segment's header and the buckets. So each step is done for a row of keys, and asks for the memory that the next
  * one needs. A row whose segments have neither wider slots nor spilled prefixes, as nearly all do, takes a last step
  * without branches.
@@ -167,6 +169,27 @@ static size_t put_batch(const struct directory *root, struct put_many *put, bool
     if (some == ROW && done < count)
         done += put_row(root, put, added + done, hashes + done, count - done);
     return done;
+}
+
+/* All buckets that are asked are on their way before the first is looked at. */
+static bool find_move(const struct segment *segment, uint32_t bucket, unsigned *asked, struct slot_move *move)
+{
+    const uint8_t *buckets[SLOTS];
+    uint32_t ways[SLOTS], movable = ways_out(segment, bucket, ways);
+    for (unsigned i = 0; i < SLOTS; i++) {
+        buckets[i] = slots_of(segment, ways[i]);
+        __builtin_prefetch(buckets[i]);
+    }
+    for (; movable; movable &= movable - 1) {
+        unsigned i = lowest_bit(movable);
+        uint32_t used = used_of(buckets[i], segment->slots.width);
+        ++*asked;
+        if (used == (1u << SLOTS) - 1)
+            continue;
+        *move = (struct slot_move){{bucket, i}, {ways[i], lowest_bit(~used)}};
+        return true;
+    }
+    return false;
 }
 
 static bool contains_one(const struct directory *root, uint64_t hash)

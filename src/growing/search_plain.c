@@ -16,12 +16,10 @@ static inline struct two_buckets look_at(unsigned width, const uint8_t *home, co
                                 used_plainly(other, width)};
 }
 
-#include "search_loops.h"
+#define used_of  used_plainly
+#define ways_out ways_out_plainly
 
-static uint32_t used(const uint8_t *bucket, unsigned width)
-{
-    return used_plainly(bucket, width);
-}
+#include "search_loops.h"
 
 static void locate_all(const struct segment *segment, uint64_t *places, const uint64_t *prefixes, size_t count)
 {
@@ -34,5 +32,5 @@ static bool usable(void)
     return true;
 }
 
-const struct search_kernel search_kernel_plain = {"plain",        usable, contains_one,     contains_batch, put_batch,
-                                                  decode_plainly, used,   ways_out_plainly, locate_all};
+const struct search_kernel search_kernel_plain = {"plain",        usable,       contains_one, contains_batch, put_batch,
+                                                  decode_plainly, used_plainly, find_move,    locate_all};

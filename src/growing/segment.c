@@ -50,7 +50,7 @@
 #define MOST_LATE   1024
 #define MOST_SHORTS 64
 /* Of 1,024 slots so many may be in use when a segment is made, and when it is made dense. */
-#define MOST_LOAD  790
+#define MOST_LOAD  810
 #define DENSE_LOAD 930
 /* Buckets of segments that are filled beside their memory, and then packed; larger ones are rare. */
 #define MOST_STAGED 1024
@@ -291,38 +291,11 @@ static bool put_if_room(struct segment *segment, uint32_t bucket, uint64_t slot,
     return true;
 }
 
-/* A slot. */
-struct slot_position {
-    uint32_t bucket;
-    unsigned index;
-};
-
 /* Moves what is in one slot, or would be, to a free one of the other bucket where it may lie. */
 static void move_slot(struct segment *segment, struct slot_position from, struct slot_position to)
 {
     uint64_t slot = slot_at(segment, from.bucket, from.index) ^ in_other_bucket(segment);
     set_slot(segment, to.bucket, to.index, slot, tag_at(segment, from.bucket, from.index));
-}
-
-/* Whether something in a full bucket can move: what, and where to. Counts the buckets that were asked, all of which are
-   on their way before the first is looked at. */
-static bool find_move(const struct segment *segment, uint32_t bucket, unsigned *asked, struct slot_position *from,
-                      struct slot_position *to)
-{
-    uint32_t ways[SLOTS], movable = search_kernel_in_use()->ways_out(segment, bucket, ways);
-    for (uint32_t left = movable; left; left &= left - 1)
-        __builtin_prefetch(slots_of(segment, ways[lowest_bit(left)]));
-    for (; movable; movable &= movable - 1) {
-        unsigned i = lowest_bit(movable);
-        uint32_t used = used_in(segment, slots_of(segment, ways[i]));
-        ++*asked;
-        if (used == FULL_BUCKET)
-            continue;
-        *from = (struct slot_position){bucket, i};
-        *to = (struct slot_position){ways[i], lowest_bit(~used)};
-        return true;
-    }
-    return false;
 }
 
 /*
@@ -332,10 +305,11 @@ static bool find_move(const struct segment *segment, uint32_t bucket, unsigned *
  */
 static bool free_by_one(struct segment *segment, uint32_t bucket, unsigned *asked, struct slot_position *freed)
 {
-    struct slot_position to;
-    if (!find_move(segment, bucket, asked, freed, &to))
+    struct slot_move move;
+    if (!search_kernel_in_use()->find_move(segment, bucket, asked, &move))
         return false;
-    move_slot(segment, *freed, to);
+    move_slot(segment, move.from, move.to);
+    *freed = move.from;
     return true;
 }
 
@@ -587,6 +561,7 @@ static unsigned used_slots(const struct segment *segment, uint32_t bucket)
 
 /* Short prefixes of those that a segment is made for. */
 struct short_prefixes {
+    bool any;                          /* of those that do not come from a list may be short */
     uint64_t count, some[MOST_SHORTS]; /* all, if they are so few */
 };
 
@@ -692,7 +667,7 @@ struct staging {
     struct segment *segment;
     const struct prefix_run *run;
     const roost_allocator *allocator;
-    bool has_shorts;
+    bool has_shorts; /* among those that do not come from a list */
     uint32_t flag;   /* of slots in the other bucket */
     uint32_t others; /* that are not in slots */
     struct latecomers late;
@@ -702,11 +677,6 @@ struct staging {
 
 static ALWAYS_INLINE bool stage_item(struct staging *staging, uint64_t place, uint64_t i, bool has_tags)
 {
-    const struct segment *segment = staging->segment;
-    if (staging->has_shorts && __builtin_expect(is_short(segment, staging->run->prefixes[i]), 0)) {
-        staging->others++;
-        return true;
-    }
     uint32_t slot = stage(&staging->staged, place, staging->flag);
     if (__builtin_expect(slot == UINT32_MAX, 0)) {
         staging->others++;
@@ -714,7 +684,20 @@ static ALWAYS_INLINE bool stage_item(struct staging *staging, uint64_t place, ui
     }
     if (has_tags)
         staging->tags->numbers[slot / SLOTS][slot % SLOTS] =
-            (uint32_t)pack_tag(staging->run->tags[i], segment->number_bits);
+            (uint32_t)pack_tag(staging->run->tags[i], staging->segment->number_bits);
+    return true;
+}
+
+/* Those of a part of the run that are not short. */
+static ALWAYS_INLINE bool stage_carefully(struct staging *staging, uint64_t from, uint64_t to, bool has_tags)
+{
+    for (uint64_t i = from; i < to; i++) {
+        uint64_t prefix = staging->run->prefixes[i];
+        if (is_short(staging->segment, prefix))
+            staging->others++;
+        else if (!stage_item(staging, packed_place(slot_place_of(staging->segment, prefix)), i, has_tags))
+            return false;
+    }
     return true;
 }
 
@@ -723,25 +706,30 @@ static ALWAYS_INLINE bool stage_item(struct staging *staging, uint64_t place, ui
 #define PARTS          4
 #define PLACES_AT_ONCE 32
 
-static ALWAYS_INLINE bool stage_run(struct staging *staging, bool has_tags)
+static ALWAYS_INLINE bool stage_quickly(struct staging *staging, uint64_t from, bool has_tags)
 {
     const struct search_kernel *kernel = search_kernel_in_use();
-    const uint64_t *prefixes = staging->run->prefixes, part = staging->run->count / PARTS;
+    const uint64_t *prefixes = staging->run->prefixes, part = (staging->run->count - from) / PARTS;
     uint64_t places[PARTS][PLACES_AT_ONCE];
     for (uint64_t done = 0, some; done < part; done += some) {
         some = part - done < PLACES_AT_ONCE ? part - done : PLACES_AT_ONCE;
         for (unsigned k = 0; k < PARTS; k++)
-            kernel->locate(staging->segment, places[k], prefixes + k * part + done, some);
+            kernel->locate(staging->segment, places[k], prefixes + from + k * part + done, some);
         for (uint64_t i = 0; i < some; i++)
             for (unsigned k = 0; k < PARTS; k++)
-                if (!stage_item(staging, places[k][i], k * part + done + i, has_tags))
+                if (!stage_item(staging, places[k][i], from + k * part + done + i, has_tags))
                     return false;
     }
-    for (uint64_t i = PARTS * part; i < staging->run->count; i++)
-        if (!stage_item(staging, packed_place(slot_place_of(staging->segment, prefixes[i])), i, has_tags))
-            return false;
-    staging->segment->used += (uint32_t)staging->run->count - staging->others;
-    staging->segment->prefixes += (uint32_t)staging->run->count - staging->others;
+    return stage_carefully(staging, from + PARTS * part, staging->run->count, has_tags);
+}
+
+static ALWAYS_INLINE bool stage_run(struct staging *staging, bool has_tags)
+{
+    uint64_t count = staging->run->count, careful = staging->has_shorts ? count : staging->run->listed;
+    if (!stage_carefully(staging, 0, careful, has_tags) || !stage_quickly(staging, careful, has_tags))
+        return false;
+    staging->segment->used += (uint32_t)count - staging->others;
+    staging->segment->prefixes += (uint32_t)count - staging->others;
     return true;
 }
 
@@ -849,19 +837,20 @@ static bool fill(struct segment *segment, const struct prefix_run *run, const st
                  const roost_allocator *allocator)
 {
     return (shorts->count == 0 || (part_shorts(segment, run, shorts, allocator) && index_shorts(segment))) &&
-           place_run(segment, run, shorts->count > 0, allocator);
+           place_run(segment, run, shorts->any, allocator);
 }
 
-/* Those that are short in a segment of this shape. Returns how many slots all of the run take there. */
-static uint64_t find_shorts(const struct segment *shape, const struct prefix_run *run, struct short_prefixes *shorts)
+/* Those that are short in a segment of this shape, of the first `count`. Returns how many slots they take there. */
+static uint64_t find_shorts(const struct segment *shape, const uint64_t *prefixes, uint64_t count,
+                            struct short_prefixes *shorts)
 {
     const unsigned depth = shape->depth, place_bits = shape->place_bits;
-    uint64_t slots = run->count;
-    for (uint64_t i = 0; i < run->count; i++)
-        if (__builtin_expect(run->prefixes[i] << depth << place_bits == 0, 0)) {
-            slots += count_pieces(shape, run->prefixes[i]) - 1;
+    uint64_t slots = count;
+    for (uint64_t i = 0; i < count; i++)
+        if (__builtin_expect(prefixes[i] << depth << place_bits == 0, 0)) {
+            slots += count_pieces(shape, prefixes[i]) - 1;
             if (shorts->count < MOST_SHORTS)
-                shorts->some[shorts->count] = run->prefixes[i];
+                shorts->some[shorts->count] = prefixes[i];
             shorts->count++;
         }
     return slots;
@@ -871,14 +860,15 @@ struct segment *segment_new(struct segment_shape shape, const struct prefix_run 
 {
     for (unsigned bytes = first_size(shape, run->count); bytes <= 1024 * MOST_BLOCKS; bytes = rounded_size(bytes + 1)) {
         struct segment planned = {.depth = shape.depth, .start = shape.start, .number_bits = shape.number_bits};
-        struct short_prefixes shorts = {.count = 0};
+        struct short_prefixes shorts;
+        shorts.count = 0;
         if (!shape_slots(&planned, shape.longest, bytes) || !holds(&planned, run->count, shape.dense))
             continue;
-        if (shape.shortest < shape.depth + planned.place_bits) {
-            uint64_t slots = find_shorts(&planned, run, &shorts);
-            if (!shape.tag_width && !holds(&planned, slots, shape.dense))
-                continue;
-        }
+        shorts.any = shape.shortest < shape.depth + planned.place_bits;
+        uint64_t checked = shorts.any ? run->count : run->listed;
+        uint64_t slots = find_shorts(&planned, run->prefixes, checked, &shorts) + run->count - checked;
+        if (!shape.tag_width && !holds(&planned, slots, shape.dense))
+            continue;
         planned.short_count = shape.tag_width ? 0 : (uint32_t)shorts.count;
         shape_tags(&planned, shape.tag_width);
         struct segment *segment = allocate_like(&planned, allocator);
@@ -893,8 +883,12 @@ struct segment *segment_new(struct segment_shape shape, const struct prefix_run 
 
 /* ---- listing ----------------------------------------------------------------------------------------------------- */
 
-/* Without what serves look-ups only. Of what can move, that ends with the offset; and what is covered by a short
-   prefix is no entry. */
+/* Whether what ends with the offset is covered by a short prefix: then it serves look-ups only. */
+static bool is_index(const struct segment *segment, uint64_t prefix)
+{
+    return prefix << segment->depth << segment->place_bits == UINT64_C(1) << 63 && is_covered_by_short(segment, prefix);
+}
+
 static uint64_t drop_index(const struct segment *segment, uint64_t *prefixes, uint64_t *origins, uint64_t count)
 {
     uint64_t kept = 0;
@@ -902,19 +896,35 @@ static uint64_t drop_index(const struct segment *segment, uint64_t *prefixes, ui
         prefixes[kept] = prefixes[i];
         if (origins)
             origins[kept] = origins[i];
-        if (__builtin_expect(prefixes[i] << segment->depth << segment->place_bits != UINT64_C(1) << 63, 1))
-            kept++;
-        else
-            kept += !is_covered_by_short(segment, prefixes[i]);
+        kept += !is_index(segment, prefixes[i]);
     }
     return kept;
+}
+
+/* The same of a few: the last takes the place of what goes. */
+static uint64_t drop_unsure(const struct segment *segment, uint64_t *prefixes, uint64_t *origins, uint64_t count,
+                            const struct unsure *unsure)
+{
+    if (unsure->count > MOST_UNSURE)
+        return drop_index(segment, prefixes, origins, count);
+    for (uint64_t i = unsure->count; i-- > 0;) {
+        uint32_t item = unsure->items[i];
+        if (!is_index(segment, prefixes[item]))
+            continue;
+        prefixes[item] = prefixes[--count];
+        if (origins)
+            origins[item] = origins[count];
+    }
+    return count;
 }
 
 /* What the slots hold, and unless that is NULL where. */
 static uint64_t decode(const struct segment *segment, uint64_t *prefixes, uint64_t *origins)
 {
-    uint64_t count = search_kernel_in_use()->decode(segment, prefixes, origins);
-    return segment->short_count ? drop_index(segment, prefixes, origins, count) : count;
+    struct unsure unsure;
+    unsure.count = 0;
+    uint64_t count = search_kernel_in_use()->decode(segment, prefixes, origins, &unsure);
+    return segment->short_count ? drop_unsure(segment, prefixes, origins, count, &unsure) : count;
 }
 
 static uint64_t tag_from(const struct segment *segment, uint64_t origin)
@@ -936,8 +946,8 @@ static uint64_t gather_lists(const struct segment *segment, uint64_t *prefixes)
 
 void segment_gather(const struct segment *segment, struct prefix_run *run)
 {
-    uint64_t listed = gather_lists(segment, run->prefixes);
-    run->count = listed + decode(segment, run->prefixes + listed, run->tags);
+    run->listed = gather_lists(segment, run->prefixes);
+    run->count = run->listed + decode(segment, run->prefixes + run->listed, run->tags);
     for (uint64_t i = 0; i < run->count && run->tags; i++)
         run->tags[i] = tag_from(segment, run->tags[i]);
 }

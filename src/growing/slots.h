@@ -51,6 +51,7 @@ struct prefix_run {
     uint64_t *prefixes;
     uint64_t *tags; /* NULL in tables without */
     uint64_t count;
+    uint64_t listed; /* so many of the first come from lists beside slots */
 };
 
 struct segment {
@@ -257,8 +258,23 @@ static inline uint32_t origin_slot(uint64_t origin)
 
 /* Decoding writes so many at once, whatever comes of them. */
 #define DECODED_AT_ONCE 4
+#define MOST_UNSURE     32
 
-static inline uint64_t decode_plainly(const struct segment *segment, uint64_t *prefixes, uint64_t *origins)
+/* Which of those that were decoded may serve look-ups only, as far as a slot tells: what ends with the offset. */
+struct unsure {
+    uint64_t count; /* more than there is room for: any */
+    uint32_t items[MOST_UNSURE];
+};
+
+static inline void note_unsure(struct unsure *unsure, uint64_t item)
+{
+    if (unsure->count < MOST_UNSURE)
+        unsure->items[unsure->count] = (uint32_t)item;
+    unsure->count++;
+}
+
+static inline uint64_t decode_plainly(const struct segment *segment, uint64_t *prefixes, uint64_t *origins,
+                                      struct unsure *unsure)
 {
     const unsigned width = segment->slots.width, rest_bits = rest_bits_of(segment);
     const uint64_t inverse = inverse_of(segment), rest = low_bits(rest_bits);
@@ -271,6 +287,8 @@ static inline uint64_t decode_plainly(const struct segment *segment, uint64_t *p
                 continue;
             uint32_t home = slot & in_other_bucket(segment) ? way_out(segment, bucket, slot) : bucket;
             uint64_t place = home << OFFSET_BITS | (slot >> rest_bits & ((1u << OFFSET_BITS) - 1));
+            if ((slot & rest) == UINT64_C(1) << (rest_bits - 1))
+                note_unsure(unsure, count);
             if (origins)
                 origins[count] = (uint64_t)(bucket * SLOTS + i) << 32 | place;
             prefixes[count++] = prefix_in_slot(segment, inverse, bucket, slot);

@@ -134,18 +134,18 @@ static uint128 sum_of(const struct prefix_table *table, uint64_t start, const ui
     return sum;
 }
 
-/* The ends of all prefixes. */
-static uint64_t ends_of(const struct prefix_run *run)
+/* The ends of prefixes. */
+static uint64_t ends_of(const uint64_t *prefixes, uint64_t count)
 {
     uint64_t ends = 0;
-    for (uint64_t i = 0; i < run->count; i++)
-        ends |= end_mark(run->prefixes[i]);
+    for (uint64_t i = 0; i < count; i++)
+        ends |= end_mark(prefixes[i]);
     return ends;
 }
 
 bool allocate_run(const struct prefix_table *table, struct prefix_run *run, uint64_t room)
 {
-    run->count = 0;
+    run->count = run->listed = 0;
     run->prefixes = memory_allocate(&table->allocator, (table->tagged ? 2 : 1) * room * sizeof *run->prefixes);
     run->tags = table->tagged && run->prefixes ? run->prefixes + room : NULL;
     return run->prefixes != NULL;
@@ -167,8 +167,9 @@ static void shape_for_tags(struct segment_shape *shape, const struct prefix_run 
 
 node new_segment(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_run *run, uint128 sum)
 {
-    uint64_t ends = ends_of(run);
-    unsigned longest = ends ? prefix_length(ends) : 0;
+    uint64_t ends = ends_of(run->prefixes + run->listed, run->count - run->listed);
+    uint64_t all_ends = ends | ends_of(run->prefixes, run->listed);
+    unsigned longest = all_ends ? prefix_length(all_ends) : 0;
     longest = longest > table->coming ? longest : table->coming;
     struct segment_shape shape = {.start = start,
                                   .depth = (uint8_t)depth,
@@ -193,7 +194,7 @@ static struct prefix_run part_of(const struct prefix_run *run, uint64_t *first, 
     uint64_t next = *first;
     while (next < run->count && first_covered(run->prefixes[next]) <= end)
         next++;
-    return (struct prefix_run){run->prefixes + *first, run->tags ? run->tags + *first : NULL, next - *first};
+    return (struct prefix_run){run->prefixes + *first, run->tags ? run->tags + *first : NULL, next - *first, 0};
 }
 
 bool fill_directory(struct prefix_table *table, struct directory *directory, uint64_t start,
@@ -258,13 +259,13 @@ static void advance_split(struct prefix_table *table, struct directory *director
     directory->depth++;
 }
 
-/* Parts a run in two: the half of the range in which they have something. Those of the upper half stay here; what spans
-   both is in both. */
-static void part_halves(struct prefix_run *run, struct prefix_run *lower, unsigned depth)
+/* Parts some prefixes in two: the half of the range in which they have something. Those of the upper half stay in the
+   run; what spans both is in both. */
+static ALWAYS_INLINE void part_some(struct prefix_run *run, struct prefix_run *lower, uint64_t from, uint64_t to,
+                                    uint64_t bit)
 {
-    const uint64_t bit = UINT64_C(1) << (64 - depth);
-    uint64_t low = 0, high = 0;
-    for (uint64_t i = 0; i < run->count; i++) {
+    uint64_t low = lower->count, high = run->count;
+    for (uint64_t i = from; i < to; i++) {
         uint64_t prefix = run->prefixes[i];
         bool spans = (prefix & (bit - 1)) == 0, above = (prefix & bit) != 0;
         lower->prefixes[low] = prefix;
@@ -278,6 +279,16 @@ static void part_halves(struct prefix_run *run, struct prefix_run *lower, unsign
     run->count = high;
 }
 
+static void part_halves(struct prefix_run *run, struct prefix_run *lower, unsigned depth)
+{
+    const uint64_t bit = UINT64_C(1) << (64 - depth), count = run->count, listed = run->listed;
+    run->count = lower->count = 0;
+    part_some(run, lower, 0, listed, bit);
+    run->listed = run->count;
+    lower->listed = lower->count;
+    part_some(run, lower, listed, count, bit);
+}
+
 /* Two segments for the halves of the range of this one. */
 static bool cut_segment(struct prefix_table *table, const struct segment *segment, node *halves)
 {
@@ -286,7 +297,7 @@ static bool cut_segment(struct prefix_table *table, const struct segment *segmen
     struct prefix_run upper, lower;
     if (!allocate_run(table, &upper, 2 * room))
         return false;
-    lower = (struct prefix_run){upper.prefixes + room, upper.tags ? upper.tags + room : NULL, 0};
+    lower = (struct prefix_run){upper.prefixes + room, upper.tags ? upper.tags + room : NULL, 0, 0};
     segment_gather(segment, &upper);
     part_halves(&upper, &lower, depth);
     uint128 sum = table->tagged ? 0 : sum_of(table, start, lower.prefixes, lower.count);
@@ -493,7 +504,7 @@ static node rebuilt(struct prefix_table *table, struct replacement *replacement,
         return 0;
     uint64_t *held = merged + count, listed = segment_list(old, held, held + room);
     listed = merge_lists(table, replacement, old, merged, held, listed, prefixes, count);
-    node child = new_child(table, old->start, old->depth, &(struct prefix_run){merged, NULL, listed});
+    node child = new_child(table, old->start, old->depth, &(struct prefix_run){merged, NULL, listed, 0});
     memory_release(&table->allocator, merged);
     return child;
 }
