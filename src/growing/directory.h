@@ -69,6 +69,11 @@ bool allocate_run(const struct prefix_table *table, struct prefix_run *run, uint
 void free_segment(struct prefix_table *table, struct segment *segment);
 /* Cuts a segment in two if there are more prefixes than the directory is made for. */
 void grow_directory(struct prefix_table *table, struct directory *directory);
+/* For hashes in turn: puts the prefix of this length of those that nothing covers, until a segment has to grow; with
+   tags from this one on, until one is covered. Returns after how many. The sum of the table is left to the
+   caller. */
+size_t put_in_slots(struct prefix_table *table, struct put_many *put, bool *added, const roost_hash *hashes,
+                    size_t count);
 /* An empty table gets so many segments. */
 roost_status table_begin(struct prefix_table *table, uint64_t segments);
 

@@ -410,6 +410,13 @@ static void drop_covered(struct growing_orcuckoo *filter, struct prefix_entry en
     }
 }
 
+static void count_in(struct observed *observed, struct entry entry)
+{
+    count_own_dot(observed);
+    observed->sum += entry_hash(observed, entry);
+    note_change(observed, CHANGE_LIVE, entry.key, entry.number, entry.counter);
+}
+
 static roost_status add_hash(struct growing_orcuckoo *filter, uint64_t hash, bool *fresh)
 {
     struct observed *observed = &filter->observed;
@@ -435,22 +442,45 @@ static roost_status add_hash(struct growing_orcuckoo *filter, uint64_t hash, boo
         return status;
     if (is_set && count > 0)
         drop_covered(filter, prefix_entry_of(entry), hash, covering, count);
-    count_own_dot(observed);
-    observed->sum += entry_hash(observed, entry);
-    note_change(observed, CHANGE_LIVE, entry.key, entry.number, entry.counter);
+    count_in(observed, entry);
     return ROOST_OK;
+}
+
+/* Those that are new and only take a slot, from the first on. Returns how many. */
+static size_t add_some(struct growing_orcuckoo *filter, const roost_hash *hashes, size_t count)
+{
+    struct observed *observed = &filter->observed;
+    unsigned length = filter->length;
+    if (ready_actor(observed) != ROOST_OK || !has_room(filter, length))
+        return 0;
+    uint64_t room = filter->budget.capacity[length] - filter->table.counts[length];
+    uint64_t dots = observed->most_counter - observed->counter;
+    room = room < dots ? room : dots;
+    struct entry entry = {observed->number, observed->counter + 1, 0};
+    size_t done = tagged_put_many(&filter->table, hashes, count < room ? count : room, length,
+                                  (uint64_t)entry.number << 32 | entry.counter);
+    for (size_t i = 0; i < done; i++, entry.counter++) {
+        entry.key = prefix_position(prefix_of(hashes[i].high, length));
+        count_in(observed, entry);
+    }
+    return done;
 }
 
 static roost_status growing_add(roost_filter *base, bool *changed, size_t *done, const roost_hash *hashes, size_t count)
 {
     struct growing_orcuckoo *filter = as_growing_orcuckoo(base);
-    for (*done = 0; *done < count; ++*done) {
-        bool fresh;
-        roost_status status = add_hash(filter, hashes[*done].high, &fresh);
-        if (status != ROOST_OK)
-            return status;
+    for (*done = 0; *done < count;) {
+        size_t some = add_some(filter, hashes + *done, count - *done);
+        bool fresh = true;
+        if (some == 0) {
+            roost_status status = add_hash(filter, hashes[*done].high, &fresh);
+            if (status != ROOST_OK)
+                return status;
+            some = 1;
+        }
         if (changed)
-            changed[*done] = fresh;
+            memset(changed + *done, fresh, some * sizeof *changed);
+        *done += some;
     }
     return ROOST_OK;
 }

@@ -67,8 +67,10 @@ struct slot_move {
 struct put_many {
     uint64_t seed; /* of the hashes of prefixes */
     unsigned length;
+    bool tagged;    /* into segments with tags */
+    uint64_t tag;   /* of the next, and then one more for each */
     uint64_t count; /* how many were put so far, */
-    uint128 sum;    /* and the sum of their hashes */
+    uint128 sum;    /* and without tags the sum of their hashes */
 };
 
 /* One implementation of look-ups and additions, and of what makes and lists segments. All give the same answers. */

@@ -1,10 +1,11 @@
 /*
- * Look-ups with AVX2: the eight slots of a bucket are eight lanes of 32 bits.
+ * Look-ups with AVX2: the eight slots of a bucket are eight lanes of 32 bits, or twice four of 64 bits.
  *
  * Eight slots of w bits lie in w bytes. Slots 0 to 3 are read from the first byte on, 4 to 7 from byte w / 2 on; a
  * shuffle brings the four bytes in which a slot begins to its lane, a shift its first bit to the lowest place. Slots
- * wider than 25 bits do not fit in four bytes wherever they begin, except those of 32 bits, which begin with a byte;
- * the others take the plain way.
+ * wider than 25 bits do not fit in four bytes wherever they begin, except those of 32 bits, which begin with a byte.
+ * Wider slots are read two at a time, from bytes w / 4, w / 2 and 3 w / 4 on, into lanes of 64 bits; there are none of
+ * 57 to 63 bits. What makes and lists segments takes the plain way with them.
  */
 #include "search_row.h"
 #include "slots.h"
@@ -12,7 +13,8 @@
 #include <immintrin.h>
 #include <stddef.h>
 
-#define QUICK_WIDTH 32
+#define QUICK_WIDTH  64
+#define NARROW_WIDTH 32
 
 /* How the slots of one width are unpacked. */
 struct unpacking {
@@ -39,7 +41,7 @@ struct unpacking {
     }
 
 /* By width. */
-static const struct unpacking unpackings[QUICK_WIDTH + 1] __attribute__((aligned(32))) = {
+static const struct unpacking unpackings[NARROW_WIDTH + 1] __attribute__((aligned(32))) = {
     ROW_OF(0),  ROW_OF(1),  ROW_OF(2),  ROW_OF(3),  ROW_OF(4),  ROW_OF(5),  ROW_OF(6),  ROW_OF(7),  ROW_OF(8),
     ROW_OF(9),  ROW_OF(10), ROW_OF(11), ROW_OF(12), ROW_OF(13), ROW_OF(14), ROW_OF(15), ROW_OF(16), ROW_OF(17),
     ROW_OF(18), ROW_OF(19), ROW_OF(20), ROW_OF(21), ROW_OF(22), ROW_OF(23), ROW_OF(24), ROW_OF(25), ROW_OF(26),
@@ -63,8 +65,90 @@ static inline __m256i matches(__m256i held, __m256i slot)
     return _mm256_cmpgt_epi32(mark, _mm256_srli_epi32(_mm256_xor_si256(held, slot), 1));
 }
 
+static inline uint32_t in_use(__m256i slots)
+{
+    __m256i empty = _mm256_cmpeq_epi32(slots, _mm256_setzero_si256());
+    return ~(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(empty)) & 0xff;
+}
+
+/* ---- wide slots ---- */
+
+/* How two slots of one width are unpacked, from the byte in which the first begins. */
+struct wide_unpacking {
+    uint8_t bytes[4][16];
+    uint64_t shifts[8];
+};
+
+#define WIDE_BIT(w, i)  ((i) * (w)-2 * ((i) / 2) * (w) / 8 * 8)
+#define WIDE_BYTE(w, i) (WIDE_BIT(w, i) / 8)
+#define WIDE_LANE(w, i)                                                                                                \
+    WIDE_BYTE(w, i), WIDE_BYTE(w, i) + 1, WIDE_BYTE(w, i) + 2, WIDE_BYTE(w, i) + 3, WIDE_BYTE(w, i) + 4,               \
+        WIDE_BYTE(w, i) + 5, WIDE_BYTE(w, i) + 6, WIDE_BYTE(w, i) + 7
+#define WIDE_SHIFT(w, i) (WIDE_BIT(w, i) % 8)
+#define WIDE_ROW(w)                                                                                                    \
+    {                                                                                                                  \
+        {{WIDE_LANE(w, 0), WIDE_LANE(w, 1)},                                                                           \
+         {WIDE_LANE(w, 2), WIDE_LANE(w, 3)},                                                                           \
+         {WIDE_LANE(w, 4), WIDE_LANE(w, 5)},                                                                           \
+         {WIDE_LANE(w, 6), WIDE_LANE(w, 7)}},                                                                          \
+        {                                                                                                              \
+            WIDE_SHIFT(w, 0), WIDE_SHIFT(w, 1), WIDE_SHIFT(w, 2), WIDE_SHIFT(w, 3), WIDE_SHIFT(w, 4),                  \
+                WIDE_SHIFT(w, 5), WIDE_SHIFT(w, 6), WIDE_SHIFT(w, 7)                                                   \
+        }                                                                                                              \
+    }
+
+/* By width, from 33 on. */
+static const struct wide_unpacking wide_unpackings[QUICK_WIDTH - NARROW_WIDTH] __attribute__((aligned(32))) = {
+    WIDE_ROW(33), WIDE_ROW(34), WIDE_ROW(35), WIDE_ROW(36), WIDE_ROW(37),
+    WIDE_ROW(38), WIDE_ROW(39), WIDE_ROW(40), WIDE_ROW(41), WIDE_ROW(42),
+    WIDE_ROW(43), WIDE_ROW(44), WIDE_ROW(45), WIDE_ROW(46), WIDE_ROW(47),
+    WIDE_ROW(48), WIDE_ROW(49), WIDE_ROW(50), WIDE_ROW(51), WIDE_ROW(52),
+    WIDE_ROW(53), WIDE_ROW(54), WIDE_ROW(55), WIDE_ROW(56), [QUICK_WIDTH - NARROW_WIDTH - 1] = WIDE_ROW(64)};
+
+/* Slots 0 to 3, or 4 to 7. */
+static inline __m256i unpack_wide(const uint8_t *bucket, unsigned width, unsigned half)
+{
+    const struct wide_unpacking *unpacking = &wide_unpackings[width - NARROW_WIDTH - 1];
+    __m128i low = _mm_loadu_si128((const __m128i *)(bucket + half * 4 * width / 8)),
+            high = _mm_loadu_si128((const __m128i *)(bucket + (half * 4 + 2) * width / 8));
+    __m256i lanes = _mm256_shuffle_epi8(_mm256_set_m128i(high, low),
+                                        _mm256_load_si256((const __m256i *)unpacking->bytes[2 * half]));
+    lanes = _mm256_srlv_epi64(lanes, _mm256_load_si256((const __m256i *)(unpacking->shifts + 4 * half)));
+    return _mm256_and_si256(lanes, _mm256_set1_epi64x((long long)low_bits(width)));
+}
+
+static inline __m256i matches_wide(__m256i held, __m256i slot)
+{
+    __m256i mark = _mm256_and_si256(held, _mm256_sub_epi64(_mm256_setzero_si256(), held));
+    return _mm256_cmpgt_epi64(mark, _mm256_srli_epi64(_mm256_xor_si256(held, slot), 1));
+}
+
+static inline uint32_t in_use_wide(__m256i slots)
+{
+    __m256i empty = _mm256_cmpeq_epi64(slots, _mm256_setzero_si256());
+    return ~(uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(empty)) & 0xf;
+}
+
+static __attribute__((noinline)) struct two_buckets look_at_wide(unsigned width, const uint8_t *home,
+                                                                 const uint8_t *other, uint64_t slot)
+{
+    const __m256i wanted = _mm256_set1_epi64x((long long)slot);
+    const __m256i beyond = _mm256_set1_epi64x((long long)(slot | UINT64_C(1) << (width - 1)));
+    __m256i homes[2] = {unpack_wide(home, width, 0), unpack_wide(home, width, 1)};
+    __m256i others[2] = {unpack_wide(other, width, 0), unpack_wide(other, width, 1)};
+    __m256i at_home = _mm256_or_si256(matches_wide(homes[0], wanted), matches_wide(homes[1], wanted));
+    __m256i at_other = _mm256_or_si256(matches_wide(others[0], beyond), matches_wide(others[1], beyond));
+    __m256i found = _mm256_or_si256(at_home, at_other);
+    return (struct two_buckets){!_mm256_testz_si256(found, found), in_use_wide(homes[0]) | in_use_wide(homes[1]) << 4,
+                                in_use_wide(others[0]) | in_use_wide(others[1]) << 4};
+}
+
+/* ---- any slots ---- */
+
 static inline bool buckets_match(unsigned width, const uint8_t *home, const uint8_t *other, uint64_t slot)
 {
+    if (__builtin_expect(width > NARROW_WIDTH, 0))
+        return look_at_wide(width, home, other, slot).match;
     const struct unpacking *unpacking = &unpackings[width];
     __m256i wanted = _mm256_set1_epi32((int)(uint32_t)slot);
     __m256i beyond = _mm256_xor_si256(wanted, _mm256_load_si256((const __m256i *)unpacking->flag));
@@ -73,14 +157,10 @@ static inline bool buckets_match(unsigned width, const uint8_t *home, const uint
     return !_mm256_testz_si256(found, found);
 }
 
-static inline uint32_t in_use(__m256i slots)
-{
-    __m256i empty = _mm256_cmpeq_epi32(slots, _mm256_setzero_si256());
-    return ~(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(empty)) & 0xff;
-}
-
 static inline struct two_buckets look_at(unsigned width, const uint8_t *home, const uint8_t *other, uint64_t slot)
 {
+    if (__builtin_expect(width > NARROW_WIDTH, 0))
+        return look_at_wide(width, home, other, slot);
     const struct unpacking *unpacking = &unpackings[width];
     __m256i wanted = _mm256_set1_epi32((int)(uint32_t)slot);
     __m256i beyond = _mm256_xor_si256(wanted, _mm256_load_si256((const __m256i *)unpacking->flag));
@@ -165,6 +245,8 @@ static inline bool begin_four(struct row *row, const roost_hash *hashes, size_t 
     _mm256_storeu_si256((__m256i *)(row->slots + first_key),
                         _mm256_or_si256(_mm256_sllv_epi64(offset, rest_bits), rest));
     _mm256_storeu_si256((__m256i *)(row->widths + first_key), width);
+    _mm256_storeu_si256((__m256i *)(row->home_buckets + first_key), home);
+    _mm256_storeu_si256((__m256i *)(row->other_buckets + first_key), other);
     uint64_t blocks[2][4], bytes[2][4];
     locate(blocks[0], bytes[0], home, lanes);
     locate(blocks[1], bytes[1], other, lanes);
@@ -183,15 +265,15 @@ static inline bool begin_four(struct row *row, const roost_hash *hashes, size_t 
 
 static inline uint32_t used_of(const uint8_t *bucket, unsigned width)
 {
-    if (width > QUICK_WIDTH)
-        return used_plainly(bucket, width);
+    if (width > NARROW_WIDTH)
+        return in_use_wide(unpack_wide(bucket, width, 0)) | in_use_wide(unpack_wide(bucket, width, 1)) << 4;
     return in_use(unpack(bucket, width, &unpackings[width]));
 }
 
 static inline uint32_t ways_out(const struct segment *segment, uint32_t bucket, uint32_t ways[SLOTS])
 {
     const unsigned width = segment->slots.width, rest_bits = rest_bits_of(segment);
-    if (width > QUICK_WIDTH)
+    if (width > NARROW_WIDTH)
         return ways_out_plainly(segment, bucket, ways);
     const __m256i buckets = _mm256_set1_epi32(segment->buckets), zero = _mm256_setzero_si256();
     __m256i slots = unpack(slots_of(segment, bucket), width, &unpackings[width]);
@@ -333,7 +415,7 @@ static ALWAYS_INLINE uint64_t decode_all(const struct segment *segment, uint64_t
 
 static uint64_t decode(const struct segment *segment, uint64_t *prefixes, uint64_t *origins, struct unsure *unsure)
 {
-    if (segment->slots.width > QUICK_WIDTH)
+    if (segment->slots.width > NARROW_WIDTH)
         return decode_plainly(segment, prefixes, origins, unsure);
     return origins ? decode_all(segment, prefixes, origins, unsure) : decode_all(segment, prefixes, NULL, unsure);
 }

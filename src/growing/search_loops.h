@@ -25,6 +25,8 @@ static ALWAYS_INLINE bool begin_search(struct row *row, size_t i, uint64_t hash)
     struct slot_place place = slot_place_of(segment, hash);
     row->homes[i] = slots_of(segment, place.home);
     row->others[i] = slots_of(segment, place.other);
+    row->home_buckets[i] = place.home;
+    row->other_buckets[i] = place.other;
     row->slots[i] = place.slot;
     row->widths[i] = segment->slots.width;
     return (segment->spill_count == 0) & (segment->slots.width <= QUICK_WIDTH);
@@ -105,9 +107,10 @@ static ALWAYS_INLINE bool begin_additions(const struct directory *root, struct r
             return false;
         row->segments[i] = segment_of(child);
         __builtin_prefetch(&row->segments[i]->sum, 1);
-        __builtin_prefetch(&row->segments[i]->place_mask, 1);
+        __builtin_prefetch(&row->segments[i]->place_mask);
     }
-    return begin_row(row, hashes, count);
+    (void)begin_row(row, hashes, count);
+    return true;
 }
 
 /* The slot of the prefix of a hash, from that of the hash. */
@@ -117,28 +120,44 @@ static ALWAYS_INLINE uint64_t cut_slot(const struct segment *segment, uint64_t s
     return (slot & ~(2 * mark - 1)) | mark;
 }
 
+static ALWAYS_INLINE uint64_t choose(uint64_t first, uint64_t second, bool takes_second)
+{
+    return first ^ ((first ^ second) & ((uint64_t)0 - takes_second));
+}
+
 /* Into the emptier of two buckets, by masks: which one it is, no branch could tell in advance. Buckets are filled from
-   the first slot on, so masks are in the order of how full they are. */
-static ALWAYS_INLINE bool put_in_row(const struct row *row, size_t i, struct two_buckets buckets, struct put_many *put,
-                                     uint64_t prefix)
+   the first slot on, so masks are in the order of how full they are, but for buckets that lost some. */
+static ALWAYS_INLINE bool put_in_row(const struct row *row, size_t i, struct two_buckets buckets,
+                                     const struct put_many *put, uint64_t prefix, bool tagged)
 {
     struct segment *segment = row->segments[i];
-    uint32_t moves = 0u - (buckets.used_other < buckets.used_home);
-    uint32_t used = buckets.used_home ^ ((buckets.used_home ^ buckets.used_other) & moves);
+    bool moves = buckets.used_other < buckets.used_home;
+    uint32_t used = (uint32_t)choose(buckets.used_home, buckets.used_other, moves);
     if (__builtin_expect(used == (1u << SLOTS) - 1, 0))
-        return segment_put(segment, (struct prefix_entry){prefix, 0});
-    uintptr_t home = (uintptr_t)row->homes[i], other = (uintptr_t)row->others[i];
-    uint8_t *bucket = (uint8_t *)(home ^ ((home ^ other) & (uintptr_t)(intptr_t)(int32_t)moves));
-    uint64_t flag = (uint64_t)(moves & 1) << (row->widths[i] - 1);
+        return segment_put(segment, (struct prefix_entry){prefix, put->tag});
+    uint8_t *bucket = (uint8_t *)(uintptr_t)choose((uintptr_t)row->homes[i], (uintptr_t)row->others[i], moves);
+    uint64_t flag = (uint64_t)moves << (row->widths[i] - 1);
     packed_set(bucket, (unsigned)row->widths[i], lowest_bit(~used),
                cut_slot(segment, row->slots[i], put->length) | flag);
+    if (tagged) {
+        uint32_t number = (uint32_t)choose(row->home_buckets[i], row->other_buckets[i], moves);
+        packed_set(bucket_in(segment, segment->tags, number), segment->tags.width, lowest_bit(~used),
+                   pack_tag(put->tag, segment->number_bits));
+    }
     segment->used++;
     segment->prefixes++;
     return true;
 }
 
+/* Whether a segment takes it as it is, and has nothing beside its slots. */
+static ALWAYS_INLINE bool takes_as_it_is(const struct segment *segment, const struct put_many *put, bool tagged)
+{
+    return segment->spill_count == 0 && segment_takes(segment, put->length) &&
+           (!tagged || segment_takes_tag(segment, put->tag));
+}
+
 static ALWAYS_INLINE size_t put_row(const struct directory *root, struct put_many *put, bool *added,
-                                    const roost_hash *hashes, size_t count)
+                                    const roost_hash *hashes, size_t count, bool tagged)
 {
     struct row row;
     if (!begin_additions(root, &row, hashes, count))
@@ -146,29 +165,43 @@ static ALWAYS_INLINE size_t put_row(const struct directory *root, struct put_man
     for (size_t i = 0; i < count; i++) {
         struct two_buckets buckets = look_at((unsigned)row.widths[i], row.homes[i], row.others[i], row.slots[i]);
         added[i] = !buckets.match;
-        if (buckets.match)
+        if (buckets.match) {
+            if (tagged)
+                return i;
             continue;
+        }
         uint64_t prefix = prefix_of(hashes[i].high, put->length);
-        if (!segment_takes(row.segments[i], put->length) || !put_in_row(&row, i, buckets, put, prefix))
+        if (!takes_as_it_is(row.segments[i], put, tagged) || !put_in_row(&row, i, buckets, put, prefix, tagged))
             return i;
-        uint128 hash = hash_number(put->seed, prefix);
-        row.segments[i]->sum += hash;
         row.segments[i]->copied_by = 0;
-        put->sum += hash;
         put->count++;
+        if (tagged) {
+            put->tag++;
+        } else {
+            uint128 hash = hash_number(put->seed, prefix);
+            row.segments[i]->sum += hash;
+            put->sum += hash;
+        }
     }
     return count;
+}
+
+static ALWAYS_INLINE size_t put_rows(const struct directory *root, struct put_many *put, bool *added,
+                                     const roost_hash *hashes, size_t count, bool tagged)
+{
+    size_t done = 0, some = ROW;
+    for (; count - done >= ROW && some == ROW; done += some)
+        some = put_row(root, put, added + done, hashes + done, ROW, tagged);
+    if (some == ROW && done < count)
+        done += put_row(root, put, added + done, hashes + done, count - done, tagged);
+    return done;
 }
 
 static size_t put_batch(const struct directory *root, struct put_many *put, bool *added, const roost_hash *hashes,
                         size_t count)
 {
-    size_t done = 0, some = ROW;
-    for (; count - done >= ROW && some == ROW; done += some)
-        some = put_row(root, put, added + done, hashes + done, ROW);
-    if (some == ROW && done < count)
-        done += put_row(root, put, added + done, hashes + done, count - done);
-    return done;
+    return put->tagged ? put_rows(root, put, added, hashes, count, true)
+                       : put_rows(root, put, added, hashes, count, false);
 }
 
 /* All buckets that are asked are on their way before the first is looked at. */

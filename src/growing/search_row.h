@@ -8,7 +8,8 @@
 
 struct row {
     struct segment *segments[ROW];
-    uint8_t *homes[ROW], *others[ROW]; /* buckets */
+    uint8_t *homes[ROW], *others[ROW]; /* slots of their buckets */
+    uint64_t home_buckets[ROW], other_buckets[ROW];
     uint64_t slots[ROW];
     uint64_t widths[ROW];
 };

@@ -67,7 +67,8 @@ static unsigned quick_width(unsigned width)
 /* Buckets of a block, such that the words which hold the last slots, and the vectors that read them, are inside. */
 static unsigned buckets_of_block(unsigned width, unsigned bytes)
 {
-    unsigned last = width / 2 + 16 > width ? width / 2 + 16 : width, word = 7 * width / 8 + 8;
+    unsigned last = width > 32 ? 6 * width / 8 + 16 : width / 2 + 16, word = 7 * width / 8 + 8;
+    last = last > width ? last : width;
     last = last > word ? last : word;
     return bytes < last ? 0 : (bytes - last) / width + 1;
 }

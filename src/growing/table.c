@@ -637,26 +637,33 @@ roost_status table_add(struct prefix_table *table, uint64_t prefix)
     return status;
 }
 
-/* Until one segment has to be cut. Shorter prefixes than there are may cover some of these. */
-size_t table_add_many(struct prefix_table *table, bool *added, const roost_hash *hashes, size_t count, unsigned length)
+/* Until one segment has to be cut. */
+size_t put_in_slots(struct prefix_table *table, struct put_many *put, bool *added, const roost_hash *hashes,
+                    size_t count)
 {
-    if (!table->root || length < table->longest)
-        return 0;
     struct directory *root = table->root;
-    uint64_t most = segments_of(root) * table->target;
-    if (root->count > most)
+    uint64_t most = root ? segments_of(root) * table->target : 0;
+    if (!root || root->count > most)
         return 0;
     count = count <= most - root->count ? count : most - root->count + 1;
-    struct put_many put = {.seed = table->seed, .length = length};
-    size_t done = search_kernel_in_use()->put_many(root, &put, added, hashes, count);
-    if (put.count) {
-        table->count += put.count;
-        table->counts[length] += put.count;
-        table->sum += put.sum;
-        table->longest = (uint8_t)length;
-        root->count += put.count;
+    put->tagged = table->tagged;
+    size_t done = search_kernel_in_use()->put_many(root, put, added, hashes, count);
+    table->count += put->count;
+    table->counts[put->length] += put->count;
+    if (put->count && put->length > table->longest)
+        table->longest = (uint8_t)put->length;
+    root->count += put->count;
+    if (put->count)
         grow_directory(table, root);
-    }
+    return done;
+}
+
+/* Shorter prefixes than there are may cover some of these. */
+size_t table_add_many(struct prefix_table *table, bool *added, const roost_hash *hashes, size_t count, unsigned length)
+{
+    struct put_many put = {.seed = table->seed, .length = length};
+    size_t done = length < table->longest ? 0 : put_in_slots(table, &put, added, hashes, count);
+    table->sum += put.sum;
     return done;
 }
 

@@ -319,6 +319,14 @@ roost_status tagged_put_first(struct prefix_table *table, struct prefix_entry en
     return status == ROOST_OK ? put(table, entry, true) : status;
 }
 
+size_t tagged_put_many(struct prefix_table *table, const roost_hash *hashes, size_t count, unsigned length,
+                       uint64_t tag)
+{
+    bool added[TAGGED_AT_ONCE];
+    struct put_many put = {.length = length, .tag = tag};
+    return put_in_slots(table, &put, added, hashes, count < TAGGED_AT_ONCE ? count : TAGGED_AT_ONCE);
+}
+
 static bool drop_from_segment(struct prefix_table *table, struct prefix_entry entry)
 {
     struct segment *segment = find_segment(table->root, first_covered(entry.prefix));
