@@ -420,6 +420,108 @@ static uint64_t decode(const struct segment *segment, uint64_t *prefixes, uint64
     return origins ? decode_all(segment, prefixes, origins, unsure) : decode_all(segment, prefixes, NULL, unsure);
 }
 
+/* ---- the same with tags ---- */
+
+/* What all tags of a segment have in common. */
+struct tag_decoding {
+    struct lane lane;
+    const struct unpacking *unpacking;
+    __m256i number_mask;
+    __m128i number_bits;
+};
+
+static inline struct tag_decoding tag_decoding_of(const struct segment *segment)
+{
+    return (struct tag_decoding){segment->tags, &unpackings[segment->tags.width],
+                                 _mm256_set1_epi32((int)low_bits(segment->number_bits)),
+                                 _mm_cvtsi32_si128(segment->number_bits)};
+}
+
+/* Counters and numbers of a bucket. */
+static inline void unpack_tags(const struct tag_decoding *decoding, const struct segment *segment, uint32_t bucket,
+                               __m256i *counters, __m256i *numbers)
+{
+    __m256i tags = unpack(bucket_in(segment, decoding->lane, bucket), decoding->lane.width, decoding->unpacking);
+    *counters = _mm256_srl_epi32(tags, decoding->number_bits);
+    *numbers = _mm256_and_si256(tags, decoding->number_mask);
+}
+
+static uint64_t decode_narrow(const struct segment *segment, uint64_t *prefixes, uint64_t *tags)
+{
+    const unsigned width = segment->slots.width;
+    const struct decoding decoding = decoding_of(segment);
+    const struct tag_decoding tag_decoding = tag_decoding_of(segment);
+    const __m256i zero = _mm256_setzero_si256();
+    uint64_t count = 0;
+    for (uint32_t bucket = 0; bucket < segment->buckets; bucket++) {
+        __m256i slots = unpack(slots_of(segment, bucket), width, &unpackings[width]), counters, numbers;
+        __m256i rests = _mm256_and_si256(slots, decoding.rest_mask), homes = homes_of(&decoding, slots, bucket);
+        uint32_t kept = ~(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(rests, zero)));
+        uint32_t kept_low = (kept & 3) | (kept >> 2 & 12), kept_high = (kept >> 2 & 3) | (kept >> 4 & 12);
+        unpack_tags(&tag_decoding, segment, bucket, &counters, &numbers);
+        __m256i low = prefixes_of(&decoding, _mm256_unpacklo_epi32(homes, zero), _mm256_unpacklo_epi32(rests, zero));
+        __m256i high = prefixes_of(&decoding, _mm256_unpackhi_epi32(homes, zero), _mm256_unpackhi_epi32(rests, zero));
+        write_kept(prefixes + count, low, kept_low);
+        write_kept(tags + count, _mm256_unpacklo_epi32(counters, numbers), kept_low);
+        count += (uint32_t)__builtin_popcount(kept_low);
+        write_kept(prefixes + count, high, kept_high);
+        write_kept(tags + count, _mm256_unpackhi_epi32(counters, numbers), kept_high);
+        count += (uint32_t)__builtin_popcount(kept_high);
+    }
+    return count;
+}
+
+/* Bucket and offset that are the home of slots in lanes of 64 bits. */
+static inline __m256i wide_homes_of(const struct decoding *decoding, __m256i slots, uint32_t bucket, __m128i to_flag)
+{
+    const __m256i zero = _mm256_setzero_si256();
+    __m256i offset = _mm256_and_si256(_mm256_srl_epi64(slots, decoding->to_offset), _mm256_set1_epi64x(15));
+    __m256i moved = _mm256_sub_epi64(zero, _mm256_srl_epi64(slots, to_flag));
+    __m256i parts = _mm256_mul_epu32(distance_parts(offset), decoding->round_up); /* the number of buckets less one */
+    __m256i distance = _mm256_add_epi64(_mm256_srli_epi64(parts, DISTANCE_BITS), _mm256_set1_epi64x(1));
+    __m256i home = _mm256_sub_epi64(_mm256_set1_epi64x(bucket), _mm256_and_si256(distance, moved));
+    __m256i buckets = _mm256_add_epi64(decoding->round_up, _mm256_set1_epi64x(1));
+    home = _mm256_add_epi64(home, _mm256_and_si256(buckets, _mm256_cmpgt_epi64(zero, home)));
+    return _mm256_or_si256(_mm256_slli_epi64(home, OFFSET_BITS), offset);
+}
+
+static uint64_t decode_wide(const struct segment *segment, uint64_t *prefixes, uint64_t *tags)
+{
+    const unsigned width = segment->slots.width;
+    const struct decoding decoding = decoding_of(segment);
+    const struct tag_decoding tag_decoding = tag_decoding_of(segment);
+    const __m256i zero = _mm256_setzero_si256(),
+                  rest_mask = _mm256_set1_epi64x((long long)low_bits(rest_bits_of(segment)));
+    const __m128i to_flag = _mm_cvtsi32_si128((int)width - 1);
+    uint64_t count = 0;
+    for (uint32_t bucket = 0; bucket < segment->buckets; bucket++) {
+        __m256i counters, numbers;
+        unpack_tags(&tag_decoding, segment, bucket, &counters, &numbers);
+        for (unsigned half = 0; half < 2; half++) {
+            __m256i slots = unpack_wide(slots_of(segment, bucket), width, half);
+            __m256i rests = _mm256_and_si256(slots, rest_mask);
+            __m256i homes = wide_homes_of(&decoding, slots, bucket, to_flag);
+            uint32_t kept = ~(uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(rests, zero))) & 15;
+            __m256i counter =
+                _mm256_cvtepu32_epi64(half ? _mm256_extracti128_si256(counters, 1) : _mm256_castsi256_si128(counters));
+            __m256i number =
+                _mm256_cvtepu32_epi64(half ? _mm256_extracti128_si256(numbers, 1) : _mm256_castsi256_si128(numbers));
+            write_kept(prefixes + count, prefixes_of(&decoding, homes, rests), kept);
+            write_kept(tags + count, _mm256_or_si256(_mm256_slli_epi64(number, 32), counter), kept);
+            count += (uint32_t)__builtin_popcount(kept);
+        }
+    }
+    return count;
+}
+
+static uint64_t decode_tagged(const struct segment *segment, uint64_t *prefixes, uint64_t *tags)
+{
+    if (segment->tags.width > NARROW_WIDTH)
+        return decode_tagged_plainly(segment, prefixes, tags);
+    return segment->slots.width > NARROW_WIDTH ? decode_wide(segment, prefixes, tags)
+                                               : decode_narrow(segment, prefixes, tags);
+}
+
 static void locate_all(const struct segment *segment, uint64_t *places, const uint64_t *prefixes, size_t count)
 {
     const unsigned rest_bits = rest_bits_of(segment);
@@ -451,5 +553,5 @@ static bool usable(void)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
 }
 
-const struct search_kernel search_kernel_avx2 = {"avx2", usable,  contains_one, contains_batch, put_batch,
-                                                 decode, used_of, find_move,    locate_all};
+const struct search_kernel search_kernel_avx2 = {"avx2", usable,        contains_one, contains_batch, put_batch,
+                                                 decode, decode_tagged, used_of,      find_move,      locate_all};

@@ -162,6 +162,11 @@ static ALWAYS_INLINE size_t put_row(const struct directory *root, struct put_man
     struct row row;
     if (!begin_additions(root, &row, hashes, count))
         return 0;
+    for (size_t i = 0; i < count && tagged; i++) {
+        const struct segment *segment = row.segments[i];
+        __builtin_prefetch(bucket_in(segment, segment->tags, (uint32_t)row.home_buckets[i]));
+        __builtin_prefetch(bucket_in(segment, segment->tags, (uint32_t)row.other_buckets[i]));
+    }
     for (size_t i = 0; i < count; i++) {
         struct two_buckets buckets = look_at((unsigned)row.widths[i], row.homes[i], row.others[i], row.slots[i]);
         added[i] = !buckets.match;

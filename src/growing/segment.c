@@ -928,12 +928,6 @@ static uint64_t decode(const struct segment *segment, uint64_t *prefixes, uint64
     return segment->short_count ? drop_unsure(segment, prefixes, origins, count, &unsure) : count;
 }
 
-static uint64_t tag_from(const struct segment *segment, uint64_t origin)
-{
-    uint32_t slot = origin_slot(origin);
-    return unpack_tag(tag_at(segment, slot / SLOTS, slot % SLOTS), segment->number_bits);
-}
-
 /* What is in lists beside the slots. */
 static uint64_t gather_lists(const struct segment *segment, uint64_t *prefixes)
 {
@@ -948,9 +942,10 @@ static uint64_t gather_lists(const struct segment *segment, uint64_t *prefixes)
 void segment_gather(const struct segment *segment, struct prefix_run *run)
 {
     run->listed = gather_lists(segment, run->prefixes);
-    run->count = run->listed + decode(segment, run->prefixes + run->listed, run->tags);
-    for (uint64_t i = 0; i < run->count && run->tags; i++)
-        run->tags[i] = tag_from(segment, run->tags[i]);
+    if (run->tags)
+        run->count = search_kernel_in_use()->decode_tagged(segment, run->prefixes, run->tags);
+    else
+        run->count = run->listed + decode(segment, run->prefixes + run->listed, NULL);
 }
 
 /* Bucket and offset of a prefix in a list, as decoding has them. */

@@ -297,6 +297,19 @@ static inline uint64_t decode_plainly(const struct segment *segment, uint64_t *p
     return count;
 }
 
+/* The same of a segment with tags, which has nothing in slots that serves look-ups only. */
+static inline uint64_t decode_tagged_plainly(const struct segment *segment, uint64_t *prefixes, uint64_t *tags)
+{
+    struct unsure unsure = {.count = 0};
+    uint64_t count = decode_plainly(segment, prefixes, tags, &unsure);
+    for (uint64_t i = 0; i < count; i++) {
+        uint32_t slot = origin_slot(tags[i]);
+        const uint8_t *bucket = bucket_in(segment, segment->tags, slot / SLOTS);
+        tags[i] = unpack_tag(packed_get(bucket, segment->tags.width, slot % SLOTS), segment->number_bits);
+    }
+    return count;
+}
+
 static inline uint32_t used_plainly(const uint8_t *bucket, unsigned width)
 {
     uint32_t used = 0;
