@@ -369,16 +369,16 @@ static inline void write_kept(uint64_t *numbers, __m256i four, uint32_t kept)
     _mm256_storeu_si256((__m256i *)numbers, _mm256_permutevar8x32_epi32(four, lanes));
 }
 
-/* Of eight slots, those of two sets of four that were decoded together. */
+/* Of eight slots, in order: those of two sets of four that were decoded together, slots 0, 1, 4, 5 and the others. */
 static void note_all_unsure(struct unsure *unsure, uint32_t lanes, uint64_t low, uint32_t kept_low, uint64_t high,
                             uint32_t kept_high)
 {
-    for (; lanes; lanes &= lanes - 1) {
-        unsigned lane = lowest_bit(lanes), place = (lane & 1) | (lane >> 1 & 2);
-        uint32_t before = (1u << place) - 1;
-        note_unsure(unsure, lane & 2 ? high + (uint32_t)__builtin_popcount(kept_high & before)
-                                     : low + (uint32_t)__builtin_popcount(kept_low & before));
-    }
+    for (unsigned set = 0; set < 2; set++)
+        for (uint32_t left = lanes & (set ? 0xcc : 0x33); left; left &= left - 1) {
+            unsigned lane = lowest_bit(left), place = (lane & 1) | (lane >> 1 & 2);
+            uint32_t before = (set ? kept_high : kept_low) & ((1u << place) - 1);
+            note_unsure(unsure, (set ? high : low) + (uint32_t)__builtin_popcount(before));
+        }
 }
 
 static ALWAYS_INLINE uint64_t decode_all(const struct segment *segment, uint64_t *prefixes, uint64_t *origins,

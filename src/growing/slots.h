@@ -260,7 +260,8 @@ static inline uint32_t origin_slot(uint64_t origin)
 #define DECODED_AT_ONCE 4
 #define MOST_UNSURE     32
 
-/* Which of those that were decoded may serve look-ups only, as far as a slot tells: what ends with the offset. */
+/* Which of those that were decoded may serve look-ups only, as far as a slot tells, in order: what ends with the
+   offset. */
 struct unsure {
     uint64_t count; /* more than there is room for: any */
     uint32_t items[MOST_UNSURE];

@@ -371,7 +371,8 @@ bool tagged_retag(struct prefix_table *table, struct prefix_entry entry, uint64_
     return done;
 }
 
-/* A segment is rebuilt when three quarters of it are free, and more than the smallest has. */
+/* A segment is rebuilt when three quarters of it are free, and it is not small anyway. */
+#define FEWEST_BUCKETS 8
 void tagged_shrink(struct prefix_table *table, uint64_t prefix)
 {
     if (!table->root)
@@ -383,7 +384,7 @@ void tagged_shrink(struct prefix_table *table, uint64_t prefix)
     if (table->crowd && table->crowd->stash.count == 0 && !table->reserved)
         crowd_free(&table->crowd, &table->allocator);
     struct segment *segment = find_segment(table->root, first_covered(prefix));
-    if (segment->block_count > 2 && segment->used < (uint32_t)segment->buckets * SLOTS / 4)
+    if (segment->buckets > FEWEST_BUCKETS && segment->used < (uint32_t)segment->buckets * SLOTS / 4)
         rebuild_one(table, segment, (struct prefix_entry){0});
 }
 

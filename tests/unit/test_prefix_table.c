@@ -58,7 +58,7 @@ static void assert_same(const struct prefix_table *table, const struct model *mo
     walk_begin(&walk, table, 0);
     for (assert_ok(walk_next(&walk, &more)); more; assert_ok(walk_next(&walk, &more)))
         for (uint64_t i = 0; i < walk.count; i++)
-            assert_int_equal(walk.entries[i].prefix, model->prefixes[seen++]);
+            assert_int_equal(walk.prefixes[i], model->prefixes[seen++]);
     walk_end(&walk);
     assert_int_equal(seen, model->count);
 }
@@ -113,6 +113,28 @@ static void add_to_both(struct prefix_table *table, struct model *model, uint64_
         return;
     assert_ok(table_add(table, prefix));
     model_add(model, prefix);
+}
+
+/* Prefixes of one length, many at once: those that need more than a slot one at a time. */
+static void add_many_to_both(struct random_source *random, struct prefix_table *table, struct model *model,
+                             const struct world *world)
+{
+    roost_hash hashes[100];
+    bool added[COUNT_OF(hashes)];
+    size_t count = 1 + random_choice(random, COUNT_OF(hashes));
+    unsigned length = world->shortest + random_choice(random, world->longest - world->shortest + 1);
+    for (size_t i = 0; i < count; i++)
+        hashes[i] = i && random_choice(random, 8) == 0 ? hashes[i - 1] : (roost_hash){0, draw_hash(random, world)};
+    for (size_t at = 0; at < count; at++) {
+        size_t some = table_add_many(table, added + at, hashes + at, count - at, length);
+        for (size_t end = at + some; at < end; at++) {
+            assert_int_equal(added[at], !model_contains(model, hashes[at].high));
+            if (added[at])
+                model_add(model, prefix_of(hashes[at].high, length));
+        }
+        if (at < count && !model_contains(model, hashes[at].high))
+            add_to_both(table, model, prefix_of(hashes[at].high, length));
+    }
 }
 
 static void assert_look_ups(struct random_source *random, const struct prefix_table *table, const struct model *model,
@@ -194,7 +216,10 @@ static void a_table_is_the_set_of_its_prefixes(void **state)
         model.count = 0;
         search_kernel_force(random_choice(&random, 2) ? &search_kernel_plain : NULL); /* it also builds and lists */
         for (uint32_t i = 0; i < world.adds; i++) {
-            add_to_both(&table, &model, draw_prefix(&random, &world));
+            if (random_choice(&random, 50) == 0)
+                add_many_to_both(&random, &table, &model, &world);
+            else
+                add_to_both(&table, &model, draw_prefix(&random, &world));
             if (random_choice(&random, 200) == 0)
                 assert_same(&table, &model);
         }

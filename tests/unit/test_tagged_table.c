@@ -148,6 +148,28 @@ static void put_into_both(struct random_source *random, struct prefix_table *tab
     model->entries[model->count++] = entry;
 }
 
+/* Several at once, from one tag on, until one is covered or needs more than a slot. */
+static void put_many_into_both(struct random_source *random, struct prefix_table *table, struct model *model,
+                               const struct world *world)
+{
+    roost_hash hashes[40];
+    struct prefix_entry entry = draw_entry(random, world);
+    unsigned length = prefix_length(entry.prefix);
+    uint32_t count = 1 + random_choice(random, COUNT_OF(hashes));
+    entry.tag = (entry.tag & ~(uint64_t)UINT16_MAX) | (model->count + 1); /* none of these tags is in the model */
+    if ((uint32_t)entry.tag > UINT32_MAX - 2 * COUNT_OF(hashes) || world->counter_bits < 20)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        hashes[i] = (roost_hash){0, hash_of_key(world, random_choice(random, 4 * world->keys))};
+    size_t put = tagged_put_many(table, hashes, count, length, entry.tag);
+    assert_in_range(put, 0, count);
+    for (size_t i = 0; i < put; i++, entry.tag++) {
+        assert_int_equal(model_covering(model, hashes[i].high), 0);
+        entry.prefix = prefix_of(hashes[i].high, length);
+        model->entries[model->count++] = entry;
+    }
+}
+
 static void retag_in_both(struct random_source *random, struct prefix_table *table, struct model *model,
                           const struct world *world)
 {
@@ -166,6 +188,8 @@ static void step(struct random_source *random, struct prefix_table *table, struc
         drop_from_both(table, model, random_choice(random, model->count));
     else if (model->count && random_choice(random, 8) == 0)
         retag_in_both(random, table, model, world);
+    else if (random_choice(random, 8) == 0)
+        put_many_into_both(random, table, model, world);
     else
         put_into_both(random, table, model, world);
 }
@@ -179,7 +203,8 @@ static void a_table_is_the_set_of_its_entries(void **state)
         struct world world = some_world(&random);
         struct prefix_table table = new_table(world.target), copy = new_table(world.target);
         model.count = 0;
-        for (uint32_t i = 0; i < world.steps; i++) {
+        search_kernel_force(random_choice(&random, 2) ? &search_kernel_plain : NULL); /* it also puts and lists */
+        for (uint32_t i = 0; i < world.steps && model.count < MOST - 64; i++) {
             step(&random, &table, &model, &world);
             if (random_choice(&random, 200) == 0)
                 assert_same(&table, &model);
