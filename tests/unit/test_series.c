@@ -298,7 +298,7 @@ static void removed_stays_removed_when_tables_are_freed(void **state)
         uint64_t full = info_of(b).bytes_memory;
         for (uint64_t key = 50; key < 3000; key++)
             assert_true(config.multiset ? removes_one(b, hash_for_key(key)) : removes(b, hash_for_key(key)));
-        assert_true(3 * info_of(b).bytes_memory < 2 * full);
+        assert_true(full - info_of(b).bytes_memory > (3000 - 50) * 5); /* the journal stays */
         roost_filter *late = through_bytes(b), *ab = merged(a, b), *ba = merged(b, a), *from_empty = merged(empty, b);
         merge(late, a);
         merge(from_empty, a);
