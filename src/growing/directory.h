@@ -19,6 +19,7 @@ struct prefix_table {
     uint64_t seed;
     uint64_t bytes; /* of memory */
     uint64_t most_bytes;
+    uint64_t expected; /* so many entries are on their way in all */
     uint32_t copy_job; /* number of the latest (table_copy_some) */
     uint32_t target;   /* prefixes of a segment, on average; small in tests */
     uint8_t longest;   /* prefix that ever was in the table */

@@ -282,14 +282,21 @@ static void make_room(struct observed *filter, uint64_t entries)
 static roost_status take(struct observed *filter, const struct entry *entries, size_t count)
 {
     struct prefix_table *table = &as_growing_orcuckoo(&filter->base)->table;
+    struct prefix_entry prefixes[ENTRIES_AT_ONCE];
+    roost_status status = ROOST_OK;
     limit_table(as_growing_orcuckoo(&filter->base));
-    for (size_t i = 0; i < count; i++) {
-        roost_status status = tagged_put(table, prefix_entry_of(entries[i]));
-        if (status != ROOST_OK)
-            return status;
-        filter->sum += entry_hash(filter, entries[i]);
+    for (size_t i = 0; i < count; i++)
+        prefixes[i] = prefix_entry_of(entries[i]);
+    for (size_t done = 0, some; done < count && status == ROOST_OK; done += some) {
+        some = tagged_put_entries(table, prefixes + done, count - done);
+        if (some == 0) {
+            status = tagged_put(table, prefixes[done]);
+            some = status == ROOST_OK;
+        }
+        for (size_t i = done; i < done + some; i++)
+            filter->sum += entry_hash(filter, entries[i]);
     }
-    return ROOST_OK;
+    return status;
 }
 
 /* What changes whenever an entry has gone. */
@@ -311,6 +318,8 @@ static bool holds(const struct observed *filter, struct entry entry)
 {
     return tagged_holds(&as_const_growing_orcuckoo(&filter->base)->table, prefix_entry_of(entry));
 }
+
+_Static_assert(ENTRIES_AT_ONCE <= TAGGED_AT_ONCE, "as many at once");
 
 static const struct entry_store growing_store = {
     .count = count_entries,

@@ -67,10 +67,11 @@ struct slot_move {
 struct put_many {
     uint64_t seed; /* of the hashes of prefixes */
     unsigned length;
-    bool tagged;    /* into segments with tags */
-    uint64_t tag;   /* of the next, and then one more for each */
-    uint64_t count; /* how many were put so far, */
-    uint128 sum;    /* and without tags the sum of their hashes */
+    bool tagged;                        /* into segments with tags */
+    uint64_t tag;                       /* of the next, and then one more for each */
+    const struct prefix_entry *entries; /* unless this is NULL: the hashes are those of these, which are put */
+    uint64_t count;                     /* how many were put so far, */
+    uint128 sum;                        /* and without tags the sum of their hashes */
 };
 
 /* One implementation of look-ups and additions, and of what makes and lists segments. All give the same answers. */

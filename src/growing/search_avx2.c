@@ -314,7 +314,7 @@ static inline struct decoding decoding_of(const struct segment *segment)
     const unsigned rest_bits = rest_bits_of(segment), bits = (unsigned)segment->depth + segment->place_bits;
     struct decoding decoding = {
         .rest_mask = _mm256_set1_epi32((int)low_bits(rest_bits)),
-        .only_mark = _mm256_set1_epi32((int)(UINT32_C(1) << (rest_bits - 1))),
+        .only_mark = _mm256_set1_epi32((int)(UINT64_C(1) << (rest_bits - 1))),
         .offset_mask = _mm256_set1_epi32((1 << OFFSET_BITS) - 1),
         .less_one = _mm256_set1_epi32(segment->buckets - 1),
         .buckets = _mm256_set1_epi32(segment->buckets),

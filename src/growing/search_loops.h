@@ -128,21 +128,21 @@ static ALWAYS_INLINE uint64_t choose(uint64_t first, uint64_t second, bool takes
 /* Into the emptier of two buckets, by masks: which one it is, no branch could tell in advance. Buckets are filled from
    the first slot on, so masks are in the order of how full they are, but for buckets that lost some. */
 static ALWAYS_INLINE bool put_in_row(const struct row *row, size_t i, struct two_buckets buckets,
-                                     const struct put_many *put, uint64_t prefix, bool tagged)
+                                     struct prefix_entry entry, bool tagged)
 {
     struct segment *segment = row->segments[i];
     bool moves = buckets.used_other < buckets.used_home;
     uint32_t used = (uint32_t)choose(buckets.used_home, buckets.used_other, moves);
     if (__builtin_expect(used == (1u << SLOTS) - 1, 0))
-        return segment_put(segment, (struct prefix_entry){prefix, put->tag});
+        return segment_put(segment, entry);
     uint8_t *bucket = (uint8_t *)(uintptr_t)choose((uintptr_t)row->homes[i], (uintptr_t)row->others[i], moves);
     uint64_t flag = (uint64_t)moves << (row->widths[i] - 1);
     packed_set(bucket, (unsigned)row->widths[i], lowest_bit(~used),
-               cut_slot(segment, row->slots[i], put->length) | flag);
+               cut_slot(segment, row->slots[i], prefix_length(entry.prefix)) | flag);
     if (tagged) {
         uint32_t number = (uint32_t)choose(row->home_buckets[i], row->other_buckets[i], moves);
         packed_set(bucket_in(segment, segment->tags, number), segment->tags.width, lowest_bit(~used),
-                   pack_tag(put->tag, segment->number_bits));
+                   pack_tag(entry.tag, segment->number_bits));
     }
     segment->used++;
     segment->prefixes++;
@@ -150,10 +150,10 @@ static ALWAYS_INLINE bool put_in_row(const struct row *row, size_t i, struct two
 }
 
 /* Whether a segment takes it as it is, and has nothing beside its slots. */
-static ALWAYS_INLINE bool takes_as_it_is(const struct segment *segment, const struct put_many *put, bool tagged)
+static ALWAYS_INLINE bool takes_as_it_is(const struct segment *segment, struct prefix_entry entry, bool tagged)
 {
-    return segment->spill_count == 0 && segment_takes(segment, put->length) &&
-           (!tagged || segment_takes_tag(segment, put->tag));
+    return segment->spill_count == 0 && segment_takes(segment, prefix_length(entry.prefix)) &&
+           (!tagged || segment_takes_tag(segment, entry.tag));
 }
 
 static ALWAYS_INLINE size_t put_row(const struct directory *root, struct put_many *put, bool *added,
@@ -175,15 +175,17 @@ static ALWAYS_INLINE size_t put_row(const struct directory *root, struct put_man
                 return i;
             continue;
         }
-        uint64_t prefix = prefix_of(hashes[i].high, put->length);
-        if (!takes_as_it_is(row.segments[i], put, tagged) || !put_in_row(&row, i, buckets, put, prefix, tagged))
+        struct prefix_entry entry = {prefix_of(hashes[i].high, put->length), put->tag};
+        if (tagged && put->entries)
+            entry = put->entries[put->count];
+        if (!takes_as_it_is(row.segments[i], entry, tagged) || !put_in_row(&row, i, buckets, entry, tagged))
             return i;
         row.segments[i]->copied_by = 0;
         put->count++;
         if (tagged) {
             put->tag++;
         } else {
-            uint128 hash = hash_number(put->seed, prefix);
+            uint128 hash = hash_number(put->seed, entry.prefix);
             row.segments[i]->sum += hash;
             put->sum += hash;
         }

@@ -859,11 +859,12 @@ static uint64_t find_shorts(const struct segment *shape, const uint64_t *prefixe
 
 struct segment *segment_new(struct segment_shape shape, const struct prefix_run *run, const roost_allocator *allocator)
 {
-    for (unsigned bytes = first_size(shape, run->count); bytes <= 1024 * MOST_BLOCKS; bytes = rounded_size(bytes + 1)) {
+    uint64_t count = run->count > shape.expected ? run->count : shape.expected;
+    for (unsigned bytes = first_size(shape, count); bytes <= 1024 * MOST_BLOCKS; bytes = rounded_size(bytes + 1)) {
         struct segment planned = {.depth = shape.depth, .start = shape.start, .number_bits = shape.number_bits};
         struct short_prefixes shorts;
         shorts.count = 0;
-        if (!shape_slots(&planned, shape.longest, bytes) || !holds(&planned, run->count, shape.dense))
+        if (!shape_slots(&planned, shape.longest, bytes) || !holds(&planned, count, shape.dense))
             continue;
         shorts.any = shape.shortest < shape.depth + planned.place_bits;
         uint64_t checked = shorts.any ? run->count : run->listed;

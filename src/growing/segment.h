@@ -29,6 +29,7 @@ struct segment_shape {
     uint8_t number_bits; /* of these */
     uint8_t longest;     /* prefix that it takes, */
     uint8_t shortest;    /* and of those that it gets */
+    uint64_t expected;   /* so many prefixes there will be */
     bool dense;          /* nothing need follow soon: fewer slots stay free */
 };
 

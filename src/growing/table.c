@@ -154,15 +154,21 @@ bool allocate_run(const struct prefix_table *table, struct prefix_run *run, uint
 /* A child that holds these, in order: a segment, or a directory where they are too many. 0 without memory. */
 static node new_child(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_run *run);
 
-/* As many bits as the tags need, and one more for counters, which go on. */
+/* As many bits as the tags need, and one more for counters, which go on; eight at least, since a block must not have
+   more buckets than a byte can count. */
+#define FEWEST_TAG_BITS 8
+
 static void shape_for_tags(struct segment_shape *shape, const struct prefix_run *run)
 {
     uint64_t all = 0;
     for (uint64_t i = 0; i < run->count; i++)
         all |= run->tags[i];
-    unsigned counter_bits = (uint32_t)all ? highest_bit((uint32_t)all) + 2 : 8;
-    shape->number_bits = (uint8_t)(all >> 32 ? highest_bit(all >> 32) + 1 : 0);
-    shape->tag_width = (uint8_t)(shape->number_bits + (counter_bits < 32 ? counter_bits : 32));
+    unsigned counter_bits = (uint32_t)all ? highest_bit((uint32_t)all) + 2 : 0;
+    unsigned number_bits = all >> 32 ? highest_bit(all >> 32) + 1 : 0;
+    counter_bits = counter_bits < 32 ? counter_bits : 32;
+    shape->number_bits = (uint8_t)number_bits;
+    shape->tag_width =
+        (uint8_t)(number_bits + counter_bits > FEWEST_TAG_BITS ? number_bits + counter_bits : FEWEST_TAG_BITS);
 }
 
 node new_segment(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_run *run, uint128 sum)
@@ -175,6 +181,7 @@ node new_segment(struct prefix_table *table, uint64_t start, unsigned depth, con
                                   .depth = (uint8_t)depth,
                                   .longest = (uint8_t)(longest > depth ? longest : depth),
                                   .shortest = (uint8_t)(ends ? 63 - highest_bit(ends) : 63),
+                                  .expected = table->count < table->expected ? table->expected >> depth : 0,
                                   .dense = table->dense};
     if (table->tagged)
         shape_for_tags(&shape, run);
@@ -637,6 +644,12 @@ roost_status table_add(struct prefix_table *table, uint64_t prefix)
     return status;
 }
 
+static inline void count_length(struct prefix_table *table, unsigned length, uint64_t count)
+{
+    table->counts[length] += count;
+    table->longest = length > table->longest ? (uint8_t)length : table->longest;
+}
+
 /* Until one segment has to be cut. */
 size_t put_in_slots(struct prefix_table *table, struct put_many *put, bool *added, const roost_hash *hashes,
                     size_t count)
@@ -649,9 +662,10 @@ size_t put_in_slots(struct prefix_table *table, struct put_many *put, bool *adde
     put->tagged = table->tagged;
     size_t done = search_kernel_in_use()->put_many(root, put, added, hashes, count);
     table->count += put->count;
-    table->counts[put->length] += put->count;
-    if (put->count && put->length > table->longest)
-        table->longest = (uint8_t)put->length;
+    for (uint64_t i = 0; i < put->count && put->entries; i++)
+        count_length(table, prefix_length(put->entries[i].prefix), 1);
+    if (put->count && !put->entries)
+        count_length(table, put->length, put->count);
     root->count += put->count;
     if (put->count)
         grow_directory(table, root);

@@ -327,6 +327,16 @@ size_t tagged_put_many(struct prefix_table *table, const roost_hash *hashes, siz
     return put_in_slots(table, &put, added, hashes, count < TAGGED_AT_ONCE ? count : TAGGED_AT_ONCE);
 }
 
+size_t tagged_put_entries(struct prefix_table *table, const struct prefix_entry *entries, size_t count)
+{
+    bool added[TAGGED_AT_ONCE];
+    roost_hash hashes[TAGGED_AT_ONCE];
+    struct put_many put = {.entries = entries};
+    for (size_t i = 0; i < count; i++)
+        hashes[i] = (roost_hash){0, first_covered(entries[i].prefix)};
+    return put_in_slots(table, &put, added, hashes, count);
+}
+
 static bool drop_from_segment(struct prefix_table *table, struct prefix_entry entry)
 {
     struct segment *segment = find_segment(table->root, first_covered(entry.prefix));
@@ -358,6 +368,7 @@ bool tagged_drop(struct prefix_table *table, struct prefix_entry entry)
         return false;
     const struct segment *segment = find_segment(table->root, first_covered(entry.prefix));
     table->count--;
+    table->expected = 0; /* they came, or some did not */
     table->counts[prefix_length(entry.prefix)] -= !has_prefix(segment, entry.prefix);
     return true;
 }
@@ -414,6 +425,7 @@ void tagged_release_reserve(struct prefix_table *table)
 void tagged_make_room(struct prefix_table *table, uint64_t entries)
 {
     uint64_t segments = entries / table->target;
+    table->expected = entries;
     if (!table->root && segments > 1 && segments * 512 < table->most_bytes)
         (void)table_begin(table, segments);
 }

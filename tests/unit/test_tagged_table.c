@@ -170,6 +170,26 @@ static void put_many_into_both(struct random_source *random, struct prefix_table
     }
 }
 
+static void put_entries_into_both(struct random_source *random, struct prefix_table *table, struct model *model,
+                                  const struct world *world)
+{
+    struct prefix_entry entries[TAGGED_AT_ONCE];
+    uint32_t count = 0, wanted = 1 + random_choice(random, TAGGED_AT_ONCE);
+    for (uint32_t i = 0; i < wanted; i++) {
+        entries[count] = draw_entry(random, world);
+        bool known = model_find(model, entries[count]) < model->count;
+        for (uint32_t j = 0; j < count; j++)
+            known |= entries[j].prefix == entries[count].prefix && entries[j].tag == entries[count].tag;
+        count += !known;
+    }
+    size_t put = tagged_put_entries(table, entries, count);
+    assert_in_range(put, 0, count);
+    for (size_t i = 0; i < put; i++) {
+        assert_int_equal(model_covering(model, first_covered(entries[i].prefix)), 0);
+        model->entries[model->count++] = entries[i];
+    }
+}
+
 static void retag_in_both(struct random_source *random, struct prefix_table *table, struct model *model,
                           const struct world *world)
 {
@@ -190,6 +210,8 @@ static void step(struct random_source *random, struct prefix_table *table, struc
         retag_in_both(random, table, model, world);
     else if (random_choice(random, 8) == 0)
         put_many_into_both(random, table, model, world);
+    else if (random_choice(random, 8) == 0)
+        put_entries_into_both(random, table, model, world);
     else
         put_into_both(random, table, model, world);
 }
@@ -204,7 +226,9 @@ static void a_table_is_the_set_of_its_entries(void **state)
         struct prefix_table table = new_table(world.target), copy = new_table(world.target);
         model.count = 0;
         search_kernel_force(random_choice(&random, 2) ? &search_kernel_plain : NULL); /* it also puts and lists */
-        for (uint32_t i = 0; i < world.steps && model.count < MOST - 64; i++) {
+        if (random_choice(&random, 3) == 0)
+            tagged_make_room(&table, random_choice(&random, 4000));
+        for (uint32_t i = 0; i < world.steps && model.count < MOST - TAGGED_AT_ONCE; i++) {
             step(&random, &table, &model, &world);
             if (random_choice(&random, 200) == 0)
                 assert_same(&table, &model);
