@@ -226,8 +226,12 @@ static void a_table_is_the_set_of_its_entries(void **state)
         struct prefix_table table = new_table(world.target), copy = new_table(world.target);
         model.count = 0;
         search_kernel_force(random_choice(&random, 2) ? &search_kernel_plain : NULL); /* it also puts and lists */
-        if (random_choice(&random, 3) == 0)
+        if (random_choice(&random, 3) == 0) { /* large segments, and tags of few bits */
+            table.target = copy.target = SEGMENT_TARGET;
+            if (random_choice(&random, 2))
+                world.actors = 1, world.counter_bits = 2;
             tagged_make_room(&table, random_choice(&random, 4000));
+        }
         for (uint32_t i = 0; i < world.steps && model.count < MOST - TAGGED_AT_ONCE; i++) {
             step(&random, &table, &model, &world);
             if (random_choice(&random, 200) == 0)
