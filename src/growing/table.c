@@ -158,9 +158,9 @@ static node new_child(struct prefix_table *table, uint64_t start, unsigned depth
    more buckets than a byte can count. */
 #define FEWEST_TAG_BITS 8
 
-static void shape_for_tags(struct segment_shape *shape, const struct prefix_run *run)
+static void shape_for_tags(struct segment_shape *shape, const struct prefix_run *run, uint64_t expected)
 {
-    uint64_t all = 0;
+    uint64_t all = expected <= UINT32_MAX ? expected : 0; /* counters are seldom larger than there are entries */
     for (uint64_t i = 0; i < run->count; i++)
         all |= run->tags[i];
     unsigned counter_bits = (uint32_t)all ? highest_bit((uint32_t)all) + 2 : 0;
@@ -173,6 +173,7 @@ static void shape_for_tags(struct segment_shape *shape, const struct prefix_run 
 
 node new_segment(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_run *run, uint128 sum)
 {
+    uint64_t expected = table->count < table->expected ? table->expected : 0;
     uint64_t ends = ends_of(run->prefixes + run->listed, run->count - run->listed);
     uint64_t all_ends = ends | ends_of(run->prefixes, run->listed);
     unsigned longest = all_ends ? prefix_length(all_ends) : 0;
@@ -181,10 +182,10 @@ node new_segment(struct prefix_table *table, uint64_t start, unsigned depth, con
                                   .depth = (uint8_t)depth,
                                   .longest = (uint8_t)(longest > depth ? longest : depth),
                                   .shortest = (uint8_t)(ends ? 63 - highest_bit(ends) : 63),
-                                  .expected = table->count < table->expected ? table->expected >> depth : 0,
+                                  .expected = expected >> depth,
                                   .dense = table->dense};
     if (table->tagged)
-        shape_for_tags(&shape, run);
+        shape_for_tags(&shape, run, expected);
     struct segment *segment = segment_new(shape, run, &table->allocator);
     if (!segment)
         return 0;
