@@ -2,9 +2,10 @@
  * The papers' own experiments on Roost's filters, multisets, gossip, windows and counters, and what a sync costs. Runs
  * them, prints each claim with its figure, and writes the tables.
  *
- *     roost-eval [--short | --full] [--out DIRECTORY] [--seed NUMBER] [--only EXPERIMENT]
+ *     roost-eval [--short | --medium | --full] [--out DIRECTORY] [--seed NUMBER] [--only EXPERIMENT]
  *
- * --short   2^16 keys, four repeats; with removes 2^20 operations, once: seconds; what `make check` runs
+ * --short   2^16 keys, two repeats; with removes 2^18 operations, once: seconds; what `make check` runs
+ * --medium  2^16 keys, four repeats; with removes 2^20 operations, once: a minute; what `make check-long` runs
  * --full    2^20 keys, five repeats, as in the thesis: minutes; what `make repro` runs
  * --out     write the CSV files there
  * --only    one experiment, by its name in the list at the end of this file
@@ -34,6 +35,27 @@
 
 static const struct scale short_scale = {
     .name = "short",
+    .keys = (size_t)1 << 16,
+    .fresh_keys = (size_t)1 << 19,
+    .repeats = 2,
+    .intervals = 3,
+    .first_interval = 1000,
+    .series_fresh_keys = (size_t)1 << 17,
+    .series_repeats = 1,
+    .healing = (size_t)1 << 14,
+    .removes = 100000,
+    .operations = (size_t)1 << 18,
+    .operation_repeats = 1,
+    .networks = 2,
+    .roots = 16000,
+    .root_repeats = 2,
+    .largest_table = 13,
+    .counted = 1000,
+    .days = 60,
+};
+
+static const struct scale medium_scale = {
+    .name = "medium",
     .keys = (size_t)1 << 16,
     .fresh_keys = (size_t)1 << 20,
     .repeats = 4,
@@ -83,7 +105,7 @@ struct options {
 };
 
 static const char usage[] =
-    "usage: roost-eval [--short | --full] [--out DIRECTORY] [--seed NUMBER] [--only EXPERIMENT]\n";
+    "usage: roost-eval [--short | --medium | --full] [--out DIRECTORY] [--seed NUMBER] [--only EXPERIMENT]\n";
 
 static uint64_t read_seed(const char *text)
 {
@@ -98,18 +120,17 @@ static uint64_t read_seed(const char *text)
 static struct options read_options(int count, char **arguments)
 {
     static const struct option known[] = {
-        {"short", no_argument, NULL, 's'},
-        {"full", no_argument, NULL, 'f'},
-        {"out", required_argument, NULL, 'o'},
-        {"seed", required_argument, NULL, 'e'},
-        {"help", no_argument, NULL, 'h'},
-        {"only", required_argument, NULL, 'y'},
-        {NULL, 0, NULL, 0},
+        {"short", no_argument, NULL, 's'},      {"medium", no_argument, NULL, 'm'},
+        {"full", no_argument, NULL, 'f'},       {"out", required_argument, NULL, 'o'},
+        {"seed", required_argument, NULL, 'e'}, {"help", no_argument, NULL, 'h'},
+        {"only", required_argument, NULL, 'y'}, {NULL, 0, NULL, 0},
     };
     struct options options = {.scale = short_scale, .seed = DEFAULT_SEED};
     for (int option; (option = getopt_long(count, arguments, "", known, NULL)) != -1;) {
         if (option == 's')
             options.scale = short_scale;
+        else if (option == 'm')
+            options.scale = medium_scale;
         else if (option == 'f')
             options.scale = full_scale;
         else if (option == 'o')

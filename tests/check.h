@@ -50,6 +50,12 @@ static inline uint64_t rounds_of(uint64_t all)
     return is_brief() ? (all + 11) / 12 : all;
 }
 
+/* For tests that go through all places in a row: how far apart those are that the short form tries under sanitizers. */
+static inline uint64_t stride_of(uint64_t brief)
+{
+    return is_brief() ? brief : 1;
+}
+
 /* At the beginning of a test that the short form leaves out under sanitizers. */
 static inline void only_as_shipped(void)
 {

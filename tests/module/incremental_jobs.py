@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Incremental jobs: the client waits, the server serves others, and anything may happen to the key meanwhile."""
 import contextlib
+import os
 
 import redis
 
@@ -9,6 +10,7 @@ from servers import MODULE, Server, Speaker, caught_up, replicate, run, same_dig
 KINDS = {"bloom": ("KIND", "bloom"), "growing-bloom": ("KIND", "bloom", "SCALABLE"), "cuckoo": ("KIND", "cuckoo", "FPR", 1e-6),
          "growing-cuckoo": ("KIND", "cuckoo", "SCALABLE", "FPR", 1e-6), "set": ("KIND", "orcuckoo"), "growing-set": ("KIND", "orcuckoo", "SCALABLE"),
          "multiset": ("KIND", "orcuckoo", "MULTISET")}
+COUNT = 40000 if os.environ.get("ROOST_LONG") else 24000  # elements of a filter whose frame is not merged at once
 
 
 def fill(s, key, items):
@@ -21,7 +23,7 @@ def frame_of(s, key):
     return s("ROOST.DELTA", key, 0)[1]
 
 
-def large_pair(s, kind, count=40000):
+def large_pair(s, kind, count=COUNT):
     """Two filters with common elements that have diverged; each has removed elements that the other holds."""
     s("ROOST.CREATE", "here", *KINDS[kind], "CAPACITY", 8 * count if "bloom" in kind else 2 * count)
     fill(s, "here", range(count // 2))
@@ -112,7 +114,7 @@ def test_others_are_served_meanwhile():
                 served += 1
             assert merge.answer() == 1
             assert all(s("ROOST.EXISTS", "here", *[f"between-{i}" for i in range(served)]))
-            assert all(s("ROOST.EXISTS", "here", *range(20000, 41000)))
+            assert all(s("ROOST.EXISTS", "here", *range(COUNT // 2, COUNT + 1000)))
             assert s("ROOST.MERGE", "here", frame_of(s, "there")) == 0, "nothing was left out"
             caught_up(replica, s)
             same_digests(s, replica, ["here", "there"])
@@ -535,12 +537,12 @@ def test_small_commands_about_large_filters_touch_little():
 def test_mergestore_in_steps():
     with primary_and_replica() as (s, replica):
         for kind in KINDS:
-            s("ROOST.CREATE", "a", *KINDS[kind], "CAPACITY", 4000000 if "bloom" in kind else 1000000)
-            s("ROOST.CREATE", "b", *KINDS[kind], "CAPACITY", 4000000 if "bloom" in kind else 1000000)
-            fill(s, "a", range(30000)), fill(s, "b", range(20000, 60000))
+            for key in "ab":
+                s("ROOST.CREATE", key, *KINDS[kind], "CAPACITY", 100 * COUNT if "bloom" in kind else 25 * COUNT)
+            fill(s, "a", range(COUNT // 2)), fill(s, "b", range(COUNT // 3, COUNT))
             s("SET", "both", "text")
             assert s("ROOST.MERGESTORE", "both", "a", "b") == b"OK"
-            assert all(s("ROOST.EXISTS", "both", *range(60000))), kind
+            assert all(s("ROOST.EXISTS", "both", *range(COUNT))), kind
             with s.client.pipeline(transaction=True) as transaction:
                 transaction.execute_command("ROOST.MERGESTORE", "at-once", "a", "b")
                 transaction.execute()

@@ -152,7 +152,7 @@ class Server:
         if "sanitize" in MODULE:
             library = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
             environment["LD_PRELOAD"] = library
-            environment["ASAN_OPTIONS"] = f"detect_leaks=1:log_path={self.folder}/asan:allocator_may_return_null=1"
+            environment["ASAN_OPTIONS"] = f"detect_leaks=1:log_path={self.folder}/asan:allocator_may_return_null=1:handle_sigill=2"
         if self.clock:
             environment["LD_PRELOAD"] = (environment.get("LD_PRELOAD", "") + " " + self.wrong_clock()).strip()
             environment["CLOCK_FILE"] = os.path.join(self.folder, "clock")

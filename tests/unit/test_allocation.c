@@ -384,9 +384,10 @@ static roost_status call_remove(struct scene *scene)
 static void fail_each_allocation_with(public_call *call, bool may_change_newcomer, uint64_t more)
 {
     uint64_t failures = 0;
+    int64_t stride = more > 1000 ? (int64_t)stride_of(5) : 1; /* odd, for both ways to fail */
     for (uint64_t number = 0; number < SCENES; number++) {
         bool done = false;
-        for (int64_t allowed = 0; !done; allowed++) {
+        for (int64_t allowed = 0; !done; allowed += allowed < 10 ? 1 : stride) {
             struct scene scene;
             scene_open(&scene, number, more);
             struct portrait a = portrait_of(scene.a), b = portrait_of(scene.b), newcomer = portrait_of(scene.newcomer);

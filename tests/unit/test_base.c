@@ -164,7 +164,7 @@ static void rice_parameter_is_best_for_geometric_gaps(void **state)
     for (unsigned step = 0; step < 12; step++) {
         uint64_t universe = UINT64_C(1) << 40, count = universe / (3u << step);
         double costs[40] = {0};
-        const int gaps = 100000;
+        const int gaps = is_brief() ? 20000 : 100000;
         for (int i = 0; i < gaps; i++) {
             uint64_t gap = 0;
             while (random_choice(&random, 3u << step) != 0)

@@ -541,7 +541,7 @@ static void a_wrong_memory_is_found_out(void **state)
     for (uint64_t kind = 0; kind < ALL_KINDS; kind++) {
         struct scene scene;
         scene_open(&scene, kind, BY_CURSOR, 60);
-        for (size_t bit = 0; bit < scene.memory.size * 8; bit++) {
+        for (size_t bit = 0; bit < scene.memory.size * 8; bit += stride_of(5)) {
             roost_buffer memory = copy_of(&scene.memory);
             memory.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
             sync_misled(&scene, &memory);
@@ -551,7 +551,7 @@ static void a_wrong_memory_is_found_out(void **state)
         }
         struct cursors cursors = {{0, 0}, {0, 0}};
         assert_true(read_cursors(&cursors, &scene.memory));
-        for (uint64_t sequence = 0; sequence <= cursors.peer.sequence + 20; sequence++)
+        for (uint64_t sequence = 0; sequence <= cursors.peer.sequence + 20; sequence += stride_of(3))
             for (int which = 0; which < 2; which++) {
                 struct bit_writer writer;
                 bit_writer_init(&writer, allocator_or_default((roost_allocator){0}));
@@ -614,12 +614,12 @@ static void scatter(struct pair *pair, uint64_t size, uint64_t changes, uint64_t
 static void the_tree_finds_what_differs(void **state)
 {
     (void)state;
-    enum { SIZE = 40000 };
+    uint64_t size = is_brief() ? 20000 : 40000;
     memset(&tally, 0, sizeof tally);
     for (uint64_t kind = 0; kind < KINDS; kind++) {
-        struct pair pair = grown_pair(kind, SIZE);
-        for (uint64_t changes = 1; changes <= 4000; changes = changes * 5 + 1) {
-            scatter(&pair, SIZE, changes, changes);
+        struct pair pair = grown_pair(kind, size);
+        for (uint64_t changes = 1; changes <= size / 10; changes = changes * 5 + 1) {
+            scatter(&pair, size, changes, changes);
             sync_alone(pair.a, pair.b, NULL);
         }
         pair_close(&pair);
