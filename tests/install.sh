@@ -92,14 +92,15 @@ without=
 command -v cmake >/dev/null && [ -d "$lib/cmake" ] || without="--without=CMake"
 command -v c++ >/dev/null && [ -f "$root/usr/local/include/roost.hpp" ] || without="$without --without=C++"
 check "docs/embed.md does what it says" tests/pages $without docs/embed.md
-installs() { # options of meson, then the libraries that it installs
-    check "$1 installs $2" sh -c "meson setup '$root/one' $1 -Dtests=false >/dev/null && meson introspect --installed '$root/one' | grep -oE 'libroost\.[a-z]+' | sort -u | xargs | grep -qx '$2'"
-    rm -rf "$root/one"
+installs() { # folder, what it is, then the libraries that are installed from it
+    check "$2 installs $3" sh -c "meson introspect --installed '$1' | grep -oE 'libroost\.[a-z]+' | sort -u | xargs | grep -qx '$3'"
 }
-installs -Ddefault_library=static libroost.a
-installs -Ddefault_library=shared libroost.so
-installs -Ddefault_library=both 'libroost.a libroost.so'
-check "-Dservers=disabled installs no unit" sh -c "meson setup '$root/one' -Dservers=disabled -Dtests=false >/dev/null && ! meson introspect --installed '$root/one' | grep roost-link"
+check "sets up a static library without servers" meson setup "$root/static" -Ddefault_library=static -Dservers=disabled -Dtests=false
+check "sets up a shared library" meson setup "$root/shared" -Ddefault_library=shared -Dtests=false
+installs "$root/static" -Ddefault_library=static libroost.a
+installs "$root/shared" -Ddefault_library=shared libroost.so
+installs build "make install" 'libroost.a libroost.so'
+check "-Dservers=disabled installs no unit" sh -c "! meson introspect --installed '$root/static' | grep roost-link"
 check "make dist without git says so" sh -c "mkdir -p '$root/nothing' && cp Makefile meson.build '$root/nothing' && ! make -C '$root/nothing' dist >'$root/printed' 2>&1 && grep -q 'needs a clone with git' '$root/printed'"
 mkdir -p "$root/project/subprojects" && ln -s "$PWD" "$root/project/subprojects/roost"
 printf "project('birds', 'c')\nexecutable('birds', 'two_replicas.c', dependencies: dependency('roost'))\n" >"$root/project/meson.build"

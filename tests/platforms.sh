@@ -44,7 +44,7 @@ offer_cmocka() { # machine, compiler
 # ---- builds -------------------------------------------------------------------------------------------------------------
 
 cross_file() { # machine, byte order, processor as qemu calls it
-    printf '%s\n' '[binaries]' "c = '$1-linux-gnu-gcc'" "ar = '$1-linux-gnu-ar'" "objcopy = '$1-linux-gnu-objcopy'" "strip = '$1-linux-gnu-strip'" \
+    printf '%s\n' '[binaries]' "c = [$(! command -v ccache >/dev/null || printf "'ccache', ")'$1-linux-gnu-gcc']" "ar = '$1-linux-gnu-ar'" "objcopy = '$1-linux-gnu-objcopy'" "strip = '$1-linux-gnu-strip'" \
         "pkgconfig = 'pkg-config'" "exe_wrapper = ['qemu-$1', '-L', '/usr/$1-linux-gnu']" \
         '[properties]' "pkg_config_libdir = '$things/$1/pkgconfig'" \
         '[host_machine]' "system = 'linux'" "cpu_family = '$1'" "cpu = '$1'" "endian = '$2'" >"$things/$1/cross"

@@ -4,7 +4,8 @@
 
 seed=${ROOST_SEED:-1}
 echo "# seed $seed (ROOST_SEED=N tries another)"
-holds "300 random steps of four files agree with the model" python3 "$tests/model.py" "$ROOST" "$seed" 300
+steps=$(brief 100 300)
+holds "$steps random steps of four files agree with the model" python3 "$tests/model.py" "$ROOST" "$seed" "$steps"
 sed 's/^/# /' "$output/out"
 
 finish
