@@ -1322,7 +1322,11 @@ def test_nothing_is_dropped_without_a_record():
         before = tombstones(s)
         assert "WRONGTYPE" in s.error("ROOST.LINK", "roost:links", "AGREED", 1, 7, 50)
         s("DEL", "roost:links")
-        tell(s, "AGREED", tell(s, "HELLO", 0)["time"], 7, 50), s("SET", "roost:links", "something else")  # before the sweep
+        agreed = tell(s, "HELLO", 0)["time"]
+        with s.client.pipeline(transaction=True) as transaction:  # without a sweep between the two
+            transaction.execute_command("ROOST.LINK", "roost:links", "AGREED", agreed, 7, 50)
+            transaction.execute_command("SET", "roost:links", "something else")
+            transaction.execute()
         age_by(s, 3)
         assert before == tombstones(s) == 1
         s("DEL", "roost:links")
