@@ -254,6 +254,8 @@ def servers(*starters):
             server.stop()
             reports += server.reports()
             shutil.rmtree(server.folder, ignore_errors=True)
+        if reports and sys.exc_info()[0]:  # which says only that the server has gone
+            print(reports, flush=True)
     assert not reports, reports
 
 
