@@ -1,7 +1,7 @@
 /*
  * How fast the filters are, and how near to what the machine allows.
  *
- *     roost-bench [--large] [--growth | --reconcile | --one-call] [--csv FILE] [--rounds N]
+ *     roost-bench [--large] [--growth | --reconcile | --one-call | --states] [--csv FILE] [--rounds N]
  *
  * Each figure is the median of N rounds (5), in nanoseconds a key (or an entry), with hashes ready in batches, and the
  * best. Beside it stands the machine's own limit, measured in the same run: random cache lines read or written in an
@@ -156,6 +156,29 @@ static void bench_replication(uint64_t keys)
     }
 }
 
+/* What states cost that are sent: merges and frames. */
+static void bench_states(uint64_t slots)
+{
+    static const char *const names[] = {"8 bit", "12 bit", "24 bit"};
+    const uint32_t widths[] = {8, 12, 24};
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+        roost_config config = cuckoo(slots, 0.953);
+        config.fingerprint_bits = widths[i];
+        bench_cuckoo_frames(&config, config.capacity, names[i]);
+    }
+    roost_config table = cuckoo(slots, 0.953), wider = table;
+    wider.fingerprint_bits = 12;
+    bench_cuckoo_merge(&table, slots, 0.80, "result 80 % full");
+    bench_cuckoo_merge(&table, slots, 0.95, "result 95 % full");
+    bench_cuckoo_merge(&wider, slots, 0.95, "12 bit result 95 % full");
+}
+
+static void bench_removing_states(uint64_t keys)
+{
+    roost_config config = orcuckoo(keys);
+    bench_orcuckoo_merge(&config, keys);
+}
+
 static void bench_removing(uint64_t keys)
 {
     roost_config config = orcuckoo(keys), thesis = orcuckoo((uint64_t)((double)keys * 0.953));
@@ -164,7 +187,6 @@ static void bench_removing(uint64_t keys)
     thesis.fpr = 0;
     bench_kind("orcuckoo 64 bit", &config, keys);
     bench_kind("orcuckoo 32 bit copies", &thesis, thesis.capacity);
-    bench_orcuckoo_merge(&config, keys);
 }
 
 static void bench_size(uint64_t keys)
@@ -179,8 +201,6 @@ static void bench_size(uint64_t keys)
     one_percent.fpr = 0.01;
     bench_kind("cuckoo 1 %", &one_percent, keys);
     bench_bloom_merge(&blocked, keys);
-    bench_cuckoo_merge(&table, keys, 0.80, "result 80 % full");
-    bench_cuckoo_merge(&table, keys, 0.95, "result 95 % full");
 }
 
 static void bench_fixed_size(bool large)
@@ -188,10 +208,14 @@ static void bench_fixed_size(bool large)
     int all_rounds = rounds;
     bench_size(1 << 20);
     bench_removing(1 << 20);
+    bench_states(1 << 20);
+    bench_removing_states(1 << 20);
     bench_replication(1 << 20);
     rounds = rounds < 3 ? rounds : 3;
     if (large)
         bench_size(100000000);
+    if (large)
+        bench_states(100000000);
     rounds = all_rounds;
 }
 
@@ -215,7 +239,9 @@ static void bench_windows(bool large)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: roost-bench [--large] [--growth | --reconcile | --one-call] [--csv FILE] [--rounds N]\n");
+    fprintf(
+        stderr,
+        "usage: roost-bench [--large] [--growth | --reconcile | --one-call | --states] [--csv FILE] [--rounds N]\n");
     return 2;
 }
 
@@ -231,7 +257,7 @@ static FILE *open_csv(const char *path)
 
 int main(int argc, char **argv)
 {
-    bool large = false, only_growth = false, only_reconcile = false, only_one_call = false;
+    bool large = false, only_growth = false, only_reconcile = false, only_one_call = false, only_states = false;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--large") == 0)
             large = true;
@@ -241,6 +267,8 @@ int main(int argc, char **argv)
             only_reconcile = true;
         else if (strcmp(argv[i], "--one-call") == 0)
             only_one_call = true;
+        else if (strcmp(argv[i], "--states") == 0)
+            only_states = true;
         else if (strcmp(argv[i], "--calls") == 0 && i + 1 < argc)
             return bench_calls(argv[++i], 1 << 16);
         else if (strcmp(argv[i], "--csv") == 0 && i + 1 < argc)
@@ -254,11 +282,15 @@ int main(int argc, char **argv)
         return usage();
     if (csv)
         fprintf(csv, "what,keys,figure,median,unit,best,machine_limit\n");
-    bool all = !only_growth && !only_reconcile && !only_one_call;
+    bool all = !only_growth && !only_reconcile && !only_one_call && !only_states;
     if (all || only_one_call)
         bench_one_call(large);
     if (all)
         bench_fixed_size(large);
+    if (only_states) {
+        bench_states(1 << 20);
+        bench_removing_states(1 << 20);
+    }
     if (all || only_growth)
         bench_growth(large);
     if (all || only_reconcile)

@@ -46,10 +46,11 @@ void bench_bloom_merge(const roost_config *config, uint64_t keys)
     roost_filter_free(b);
 }
 
-/* `share` of the slots filled in the result, half of it on each side. */
+/* `share` of the slots filled in the result, half of it on each side. Beside it: the keys added again in batches of
+   ready hashes, which a merge should beat. */
 void bench_cuckoo_merge(const roost_config *config, uint64_t slots, double share, const char *what)
 {
-    double times[MOST_ROUNDS], equal[MOST_ROUNDS];
+    double times[MOST_ROUNDS], equal[MOST_ROUNDS], added[MOST_ROUNDS], ratios[MOST_ROUNDS];
     uint64_t half = (uint64_t)((double)slots * share / 2);
     roost_info incoming;
     for (int round = 0; round < rounds; round++) {
@@ -58,9 +59,13 @@ void bench_cuckoo_merge(const roost_config *config, uint64_t slots, double share
         timed_adds(a, base, half);
         timed_adds(b, base + half, half);
         roost_filter_get_info(b, &incoming);
+        must(roost_filter_clone(a, &c), "clone");
+        added[round] = timed_adds(c, base + half, half) / (double)half * 1e9;
+        roost_filter_free(c);
         double begin = seconds();
         must(roost_filter_merge(a, NULL, b), "merge");
         times[round] = (seconds() - begin) / (double)incoming.entries * 1e9;
+        ratios[round] = 100 * times[round] / added[round];
         must(roost_filter_merge(b, NULL, a), "merge");
         must(roost_filter_clone(a, &c), "clone");
         roost_filter_get_info(b, &incoming);
@@ -72,7 +77,33 @@ void bench_cuckoo_merge(const roost_config *config, uint64_t slots, double share
         roost_filter_free(c);
     }
     report_times("cuckoo merge", half, what, times, 0);
+    report_times("cuckoo merge: the keys added again", half, what, added, 0);
+    report_plain("cuckoo merge: of adding again", half, what, median(ratios, rounds), "%");
     report_times("cuckoo merge of equals", 2 * half, what, equal, 0);
+}
+
+/* Frames of a table that is 95 % full, of fingerprints of so many bits. */
+void bench_cuckoo_frames(const roost_config *config, uint64_t keys, const char *what)
+{
+    double encode[MOST_ROUNDS], decode[MOST_ROUNDS];
+    for (int round = 0; round < rounds; round++) {
+        roost_filter *filter = make(config);
+        roost_buffer frame;
+        roost_info info;
+        timed_adds(filter, (uint64_t)round << 40, keys);
+        roost_filter_get_info(filter, &info);
+        double begin = seconds();
+        must(roost_filter_encode(filter, &frame), "encode");
+        encode[round] = (seconds() - begin) / (double)info.entries * 1e9;
+        roost_filter_free(filter);
+        begin = seconds();
+        must(roost_filter_decode(&filter, frame.data, frame.size, NULL), "decode");
+        decode[round] = (seconds() - begin) / (double)info.entries * 1e9;
+        roost_buffer_release(&frame);
+        roost_filter_free(filter);
+    }
+    report_times("cuckoo frame: encode an entry", keys, what, encode, 0);
+    report_times("cuckoo frame: decode an entry", keys, what, decode, 0);
 }
 
 /* ---- observed-remove --------------------------------------------------------------------------------------------- */

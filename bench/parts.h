@@ -7,6 +7,7 @@
 void bench_bloom_merge(const roost_config *config, uint64_t keys);
 /* `share` of the slots filled in the result, half of it on each side. */
 void bench_cuckoo_merge(const roost_config *config, uint64_t slots, double share, const char *what);
+void bench_cuckoo_frames(const roost_config *config, uint64_t keys, const char *what);
 void bench_orcuckoo_merge(const roost_config *config, uint64_t keys);
 
 /* One key a call, and batches of bytes, beside stand-ins; and new filters. */

@@ -138,6 +138,27 @@ static inline uint32_t load_four_bytes(const struct cuckoo_table *table, uint32_
     return four;
 }
 
+/* Forms whose buckets are loaded whole, with other bits above them; 0 for others. */
+static ALWAYS_INLINE bool is_small(enum form form)
+{
+    return form == FOUR_BYTES || form == ONE_WORD;
+}
+
+static ALWAYS_INLINE uint64_t load_small_bucket(const struct cuckoo_table *table, enum form form, uint32_t bucket)
+{
+    return form == FOUR_BYTES ? load_four_bytes(table, bucket)
+           : form == ONE_WORD ? load_one_word(table, bucket_start(table, bucket))
+                              : 0;
+}
+
+static inline void store_four_bytes(struct cuckoo_table *table, uint32_t bucket, uint32_t four)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    four = __builtin_bswap32(four);
+#endif
+    memcpy(table->slots.bytes + (size_t)bucket * 4, &four, sizeof four);
+}
+
 static inline uint64_t load_pair_of_four_bytes(const struct cuckoo_table *table, struct place place)
 {
     return (uint64_t)load_four_bytes(table, place.other) << 32 | load_four_bytes(table, place.bucket);
@@ -250,6 +271,57 @@ static ALWAYS_INLINE bool find_in_pair(const struct cuckoo_table *table, enum fo
         return (match_one_word(table, bucket_start(table, place.bucket), place.fingerprint) |
                 match_one_word(table, bucket_start(table, place.other), place.fingerprint)) != 0;
     return find_in_wide_pair(table, form, place);
+}
+
+/*
+ * Into the emptier of the two buckets, which leaves fewer pairs that are both full. Buckets fill from the front, so the
+ * emptier is the one whose first free slot comes first. Which one it is cannot be predicted, so there is no branch on
+ * it. A bucket of four bytes is written whole: the next load of it would wait for a single byte.
+ */
+static ALWAYS_INLINE bool take_free_slot(struct cuckoo_table *table, enum form form, struct place place, uint64_t word)
+{
+    uint32_t first, second; /* offsets; those that stand for none are larger than all others */
+    uint64_t pair = 0;
+    if (form == FOUR_BYTES) {
+        pair = load_pair_of_four_bytes(table, place);
+        uint64_t free = ~(((pair & ~EIGHT_TOPS) + ~EIGHT_TOPS) | pair) & EIGHT_TOPS; /* exact in every lane */
+        if (!free)
+            return false;
+        first = lowest_bit((free & UINT32_MAX) | UINT64_C(1) << 63);
+        second = lowest_bit(free >> 32 | UINT64_C(1) << 63);
+    } else if (form == ONE_WORD) {
+        uint64_t free = match_one_word(table, bucket_start(table, place.bucket), 0);
+        uint64_t other_free = match_one_word(table, bucket_start(table, place.other), 0);
+        if (!(free | other_free))
+            return false;
+        first = (free ? lowest_bit(free) : 64) - (table->shape.bits - 1);
+        second = (other_free ? lowest_bit(other_free) : 64) - (table->shape.bits - 1);
+    } else if (is_tagged(form)) {
+        uint32_t free = tagged_with(table, form, place.bucket, 0);
+        uint32_t other_free = tagged_with(table, form, place.other, 0);
+        if (!(free | other_free))
+            return false;
+        first = lowest_bit(free | 1u << 31) * tagged_width(form);
+        second = lowest_bit(other_free | 1u << 31) * tagged_width(form);
+    } else {
+        first = (uint32_t)find_slot(table, form, place.bucket, 0);
+        second = (uint32_t)find_slot(table, form, place.other, 0);
+        if ((first & second) == (uint32_t)NO_SLOT)
+            return false;
+    }
+    uint32_t take_second = -(uint32_t)(second < first);
+    uint32_t bucket = place.bucket ^ ((place.bucket ^ place.other) & take_second);
+    uint32_t offset = first ^ ((first ^ second) & take_second);
+    if (form == FOUR_BYTES) {
+        store_four_bytes(table, bucket, (uint32_t)(pair >> (take_second & 32)) | place.fingerprint << (offset & 24));
+        touch(table, (uint64_t)bucket * 4);
+    } else if (is_tagged(form) && tagged_width(form) == 64) {
+        write_tagged_64(table, bucket, offset, word);
+    } else {
+        slot_write(table, bucket, offset, word);
+    }
+    table->filled++;
+    return true;
 }
 
 #endif

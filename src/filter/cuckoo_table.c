@@ -631,56 +631,6 @@ bool cuckoo_table_contains_hash(const struct cuckoo_table *table, roost_hash has
 
 /* ---- insertion --------------------------------------------------------------------------------------------------- */
 
-/*
- * Into the emptier of the two buckets, which leaves fewer pairs that are both full. Buckets fill from the front, so the
- * emptier is the one whose first free slot comes first. Which one it is cannot be predicted, so there is no branch on
- * it.
- */
-static ALWAYS_INLINE bool take_free_slot(struct cuckoo_table *table, enum form form, struct place place, uint64_t word)
-{
-    uint32_t first, second; /* offsets; those that stand for none are larger than all others */
-    if (form == FOUR_BYTES) {
-        uint64_t pair = load_pair_of_four_bytes(table, place);
-        uint64_t free = ~(((pair & ~EIGHT_TOPS) + ~EIGHT_TOPS) | pair) & EIGHT_TOPS; /* exact in every lane */
-        if (!free)
-            return false;
-        first = lowest_bit((free & UINT32_MAX) | UINT64_C(1) << 63);
-        second = lowest_bit(free >> 32 | UINT64_C(1) << 63);
-    } else if (form == ONE_WORD) {
-        uint64_t free = match_one_word(table, bucket_start(table, place.bucket), 0);
-        uint64_t other_free = match_one_word(table, bucket_start(table, place.other), 0);
-        if (!(free | other_free))
-            return false;
-        first = (free ? lowest_bit(free) : 64) - (table->shape.bits - 1);
-        second = (other_free ? lowest_bit(other_free) : 64) - (table->shape.bits - 1);
-    } else if (is_tagged(form)) {
-        uint32_t free = tagged_with(table, form, place.bucket, 0);
-        uint32_t other_free = tagged_with(table, form, place.other, 0);
-        if (!(free | other_free))
-            return false;
-        first = lowest_bit(free | 1u << 31) * tagged_width(form);
-        second = lowest_bit(other_free | 1u << 31) * tagged_width(form);
-    } else {
-        first = (uint32_t)find_slot(table, form, place.bucket, 0);
-        second = (uint32_t)find_slot(table, form, place.other, 0);
-        if ((first & second) == (uint32_t)NO_SLOT)
-            return false;
-    }
-    uint32_t take_second = -(uint32_t)(second < first);
-    uint32_t bucket = place.bucket ^ ((place.bucket ^ place.other) & take_second);
-    uint32_t offset = first ^ ((first ^ second) & take_second);
-    if (form == FOUR_BYTES) {
-        table->slots.bytes[(size_t)bucket * 4 + offset / 8] = (uint8_t)place.fingerprint;
-        touch(table, (uint64_t)bucket * 4);
-    } else if (is_tagged(form) && tagged_width(form) == 64) {
-        write_tagged_64(table, bucket, offset, word);
-    } else {
-        slot_write(table, bucket, offset, word);
-    }
-    table->filled++;
-    return true;
-}
-
 static void undo_kicks(struct cuckoo_table *table, uint32_t steps)
 {
     while (steps-- > 0) {
@@ -689,69 +639,75 @@ static void undo_kicks(struct cuckoo_table *table, uint32_t steps)
     }
 }
 
-/* An entry of a full bucket, with the bucket it could go to and a free slot there, or NO_SLOT. */
-struct mover {
-    uint32_t to;
-    uint64_t word;
-    uint32_t offset;
-    int free;
-};
+/* Buckets of tables without tags fill from the front: one that is not full has its last slot free. */
+static ALWAYS_INLINE bool has_free_slot(const struct cuckoo_table *table, enum form form, uint32_t bucket)
+{
+    if (form == FOUR_BYTES)
+        return load_four_bytes(table, bucket) >> 24 == 0;
+    if (form == ONE_WORD)
+        return match_one_word(table, bucket_start(table, bucket), 0) != 0;
+    return find_slot(table, form, bucket, 0) != NO_SLOT;
+}
 
-/* All entries of a bucket: the loads are independent and wait for memory together. */
-static ALWAYS_INLINE void find_movers(const struct cuckoo_table *table, enum form form, uint32_t bucket,
-                                      struct mover movers[8])
+/* Where an entry of a full bucket could go. `plain` is known to the compiler: outside a series there is less to do. */
+static ALWAYS_INLINE uint32_t row_to_go(const struct cuckoo_table *table, bool plain, uint32_t row, uint64_t word)
+{
+    uint32_t fingerprint = word_fingerprint(word, table->shape);
+    if (plain)
+        return subtract_modulo(pair_sum(fingerprint, table->geometry.buckets), row, table->geometry.buckets);
+    return other_row(table, row, fingerprint);
+}
+
+/* Which entries of a full bucket could go to a free slot, a bit for each: the loads are independent and wait for memory
+   together, and there is no branch on any. */
+static ALWAYS_INLINE uint32_t find_movers(const struct cuckoo_table *table, enum form form, bool plain, uint32_t bucket)
 {
     const uint32_t size = form == FOUR_BYTES ? 4 : table->shape.bucket_size;
     const uint32_t width = form == FOUR_BYTES ? 8 : slot_width(table->shape);
+    const uint64_t mask = form == FOUR_BYTES ? 0xff : slot_mask(table);
+    const uint64_t all = load_small_bucket(table, form, bucket);
+    uint32_t movable = 0;
+#pragma GCC unroll 4
     for (uint32_t slot = 0; slot < size; slot++) {
-        struct mover *mover = &movers[slot];
-        mover->offset = slot * width;
-        mover->word = slot_read(table, bucket, mover->offset);
-        mover->to = other_row(table, bucket, word_fingerprint(mover->word, table->shape));
-        mover->free = find_slot(table, form, mover->to, 0);
+        uint64_t word = is_small(form) ? all >> slot * width & mask : slot_read(table, bucket, slot * width);
+        movable |= (uint32_t)has_free_slot(table, form, row_to_go(table, plain, bucket, word)) << slot;
     }
+    return movable;
 }
 
-/* The first one that has somewhere to go, from a random one on, goes there and leaves its slot to the newcomer. */
-static ALWAYS_INLINE bool move_one(struct cuckoo_table *table, enum form form, uint32_t bucket, uint64_t newcomer,
-                                   const struct mover movers[8], uint32_t first)
+/* One that has somewhere to go goes there and leaves its slot to the newcomer. */
+static ALWAYS_INLINE bool move_one(struct cuckoo_table *table, enum form form, bool plain, uint32_t bucket,
+                                   uint64_t newcomer)
 {
-    const uint32_t size = form == FOUR_BYTES ? 4 : table->shape.bucket_size;
-    for (uint32_t i = 0; i < size; i++) {
-        const struct mover *mover = &movers[(first + i) & (size - 1)];
-        if (mover->free != NO_SLOT) {
-            slot_write(table, mover->to, (uint32_t)mover->free, mover->word);
-            slot_write(table, bucket, mover->offset, newcomer);
-            table->filled++;
-            return true;
-        }
-    }
-    return false;
+    uint32_t movable = find_movers(table, form, plain, bucket);
+    if (!movable)
+        return false;
+    uint32_t offset = lowest_bit(movable) * slot_width(table->shape);
+    uint64_t word = slot_read(table, bucket, offset);
+    uint32_t to = row_to_go(table, plain, bucket, word);
+    slot_write(table, to, (uint32_t)find_slot(table, form, to, 0), word);
+    slot_write(table, bucket, offset, newcomer);
+    table->filled++;
+    return true;
 }
 
 /* Both buckets of the place are full. The first step looks at the entries of both, later ones at one bucket each. */
-static ALWAYS_INLINE bool displace(struct cuckoo_table *table, enum form form, struct place place, uint64_t word,
-                                   struct random_source *random, uint32_t kicks)
+static ALWAYS_INLINE bool displace(struct cuckoo_table *table, enum form form, bool plain, struct place place,
+                                   uint64_t word, struct random_source *random, uint32_t kicks)
 {
-    struct mover movers[8];
-    uint32_t bucket = place.bucket;
+    uint32_t bucket = place.other;
     kicks = kicks < table->most_kicks ? kicks : table->most_kicks;
-    if (kicks > 0) {
-        find_movers(table, form, bucket, movers);
-        if (move_one(table, form, bucket, word, movers, random_choice(random, table->shape.bucket_size)))
-            return true;
-        bucket = place.other;
-    }
+    if (kicks > 0 && move_one(table, form, plain, place.bucket, word))
+        return true;
     for (uint32_t step = 0; step < kicks; step++) {
-        uint32_t first = random_choice(random, table->shape.bucket_size);
-        find_movers(table, form, bucket, movers);
-        if (move_one(table, form, bucket, word, movers, first))
+        if (move_one(table, form, plain, bucket, word))
             return true;
-        // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): there is a mover for each slot, and a bucket has one or more
-        slot_write(table, bucket, movers[first].offset, word);
-        table->journal[step] = (struct kick){bucket, movers[first].offset, movers[first].word};
-        word = movers[first].word;
-        bucket = movers[first].to;
+        uint32_t offset = random_choice(random, table->shape.bucket_size) * slot_width(table->shape);
+        uint64_t victim = slot_read(table, bucket, offset);
+        slot_write(table, bucket, offset, word);
+        table->journal[step] = (struct kick){bucket, offset, victim};
+        word = victim;
+        bucket = row_to_go(table, plain, bucket, victim);
     }
     undo_kicks(table, kicks);
     return false;
@@ -763,14 +719,14 @@ static __attribute__((noinline)) enum put_result put_by_force(struct cuckoo_tabl
                                                               uint32_t kicks)
 {
     bool placed;
-    if (table->form == FOUR_BYTES)
-        placed = displace(table, FOUR_BYTES, *place, word, random, kicks);
-    else if (table->form == ONE_WORD)
-        placed = displace(table, ONE_WORD, *place, word, random, kicks);
-    else if (table->form == FOUR_TAGGED)
-        placed = displace(table, FOUR_TAGGED, *place, word, random, kicks);
+    if (table->plain_form == FOUR_BYTES)
+        placed = displace(table, FOUR_BYTES, true, *place, word, random, kicks);
+    else if (table->plain_form == ONE_WORD)
+        placed = displace(table, ONE_WORD, true, *place, word, random, kicks);
+    else if (table->plain_form == FOUR_TAGGED)
+        placed = displace(table, FOUR_TAGGED, true, *place, word, random, kicks);
     else
-        placed = displace(table, (enum form)table->form, *place, word, random, kicks);
+        placed = displace(table, (enum form)table->form, false, *place, word, random, kicks);
     table->moves += placed;
     return placed ? PUT_NEW : PUT_NO_ROOM;
 }
@@ -972,93 +928,6 @@ uint32_t cuckoo_table_bucket(const struct cuckoo_table *table, uint32_t bucket, 
         count += fingerprints[count] != 0;
     }
     return count;
-}
-
-/* Which lanes of four bytes are neither free nor anywhere among the other four: all sixteen pairs are compared at once.
- */
-static inline uint32_t lanes_not_among(uint32_t lanes, uint32_t others)
-{
-    const uint32_t low_bits = 0x7f7f7f7f;
-    uint32_t found = 0;
-    for (uint32_t turn = 0; turn < 32; turn += 8) {
-        uint32_t difference = lanes ^ (others >> turn | others << (-turn & 31));
-        found |= ~(((difference & low_bits) + low_bits) | difference | low_bits);
-    }
-    return (((lanes & low_bits) + low_bits) | lanes) & ~found & ~low_bits;
-}
-
-/* The entries of four-byte buckets `from` to `to` that the table lacks there. Plain loops, of which vectors are made.
- */
-static uint32_t lacking_in_four_bytes(const struct cuckoo_table *table, const struct cuckoo_table *other, uint32_t from,
-                                      uint32_t to, struct place *places)
-{
-    uint32_t theirs[BUCKETS_AT_ONCE], lacking[BUCKETS_AT_ONCE], found = 0;
-    for (uint32_t i = from; i < to; i++) {
-        theirs[i - from] = load_four_bytes(other, i);
-        lacking[i - from] = lanes_not_among(theirs[i - from], load_four_bytes(table, i));
-    }
-    for (uint32_t i = from; i < to; i++)
-        for (uint32_t lane = 0; lane < 32; lane += 8) {
-            places[found].bucket = i;
-            // cppcheck-suppress uninitvar ; the loop above sets what this one reads
-            places[found].fingerprint = theirs[i - from] >> lane & 0xff;
-            // cppcheck-suppress uninitvar ; as above
-            found += lacking[i - from] >> (lane + 7) & 1;
-        }
-    return found;
-}
-
-/* The same for buckets of any form. */
-static ALWAYS_INLINE uint32_t lacking_in_any(const struct cuckoo_table *table, const struct cuckoo_table *other,
-                                             enum form form, uint32_t from, uint32_t to, struct place *places)
-{
-    uint32_t found = 0;
-    for (uint32_t i = from; i < to; i++)
-        for (uint32_t slot = 0; slot < table->shape.bucket_size; slot++) {
-            uint32_t fingerprint = (uint32_t)slot_read(other, i, slot * table->shape.bits);
-            places[found].bucket = i;
-            places[found].fingerprint = fingerprint;
-            found += (fingerprint != 0) & (find_slot(table, form, i, fingerprint) == NO_SLOT);
-        }
-    return found;
-}
-
-/* All entries, where the two tables have different shapes and no row means the same in both. */
-static uint32_t all_of_rows(const struct cuckoo_table *other, uint32_t from, uint32_t to, struct place *places)
-{
-    uint32_t found = 0;
-    for (uint32_t row = from; row < to; row++) {
-        uint32_t fingerprints[8], count = cuckoo_table_bucket(other, row, fingerprints);
-        for (uint32_t i = 0; i < count; i++)
-            places[found++] = (struct place){.bucket = row, .fingerprint = fingerprints[i]};
-    }
-    return found;
-}
-
-static uint32_t lacking_in_rows(const struct cuckoo_table *table, const struct cuckoo_table *other, uint32_t from,
-                                uint32_t to, struct place *places)
-{
-    if (table->spread != other->spread)
-        return all_of_rows(other, from, to, places);
-    if (table->form == FOUR_BYTES)
-        return lacking_in_four_bytes(table, other, from, to, places);
-    if (table->form == ONE_WORD)
-        return lacking_in_any(table, other, ONE_WORD, from, to, places);
-    return lacking_in_any(table, other, (enum form)table->form, from, to, places);
-}
-
-uint32_t cuckoo_table_elsewhere(const struct cuckoo_table *table, const struct cuckoo_table *other, uint32_t *row,
-                                struct place *places, uint32_t wanted)
-{
-    uint32_t found = 0, rows = cuckoo_table_rows(other);
-    while ((*row = cuckoo_table_next_row(other, *row)) < rows && found < wanted) {
-        uint32_t left = rows - *row, to = *row + (left < BUCKETS_AT_ONCE ? left : BUCKETS_AT_ONCE);
-        found += lacking_in_rows(table, other, *row, to, places + found);
-        *row = to;
-    }
-    for (uint32_t i = 0; i < found; i++)
-        places[i] = cuckoo_table_place(other, places[i].bucket, places[i].fingerprint);
-    return found;
 }
 
 /* ---- other layouts ----------------------------------------------------------------------------------------------- */

@@ -154,18 +154,6 @@ static inline double cuckoo_table_load(const struct cuckoo_table *table)
 /* The fingerprints of one row, free slots left out; returns how many. */
 uint32_t cuckoo_table_bucket(const struct cuckoo_table *table, uint32_t row, uint32_t fingerprints[8]);
 
-#define BUCKETS_AT_ONCE 8
-/* Room for the places of so many more entries than were wanted; one more is written, but not counted. */
-#define PLACES_BEYOND (BUCKETS_AT_ONCE * 8 + 1)
-
-/*
- * The entries of `other` that this table does not hold in the same row, from *row on, until at least `wanted` are
- * found or the rows end. `places` has room for wanted + PLACES_BEYOND. Tables with equal layouts have none; of tables
- * of different shapes all entries are returned.
- */
-uint32_t cuckoo_table_elsewhere(const struct cuckoo_table *table, const struct cuckoo_table *other, uint32_t *row,
-                                struct place *places, uint32_t wanted);
-
 bool cuckoo_table_check(const struct cuckoo_table *table);
 
 #endif

@@ -29,6 +29,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cuckoo_many.h"
 #include "cuckoo_size.h"
 #include "../base/hash.h"
 #include "../base/sort.h"
@@ -323,37 +324,46 @@ static void gcuckoo_contains_nested(const roost_filter *filter, bool *found, con
 
 /* ---- replication ------------------------------------------------------------------------------------------------- */
 
-/*
- * A walk over the entries of `other`, in batches whose memory was asked for ahead. It leaves out what `table` holds in
- * the same bucket, which is nearly all where replicas are copies of one another.
- */
+/* A walk over the entries of `other`, some at a time, those of its stash last. */
 struct entry_walk {
     const struct cuckoo_table *other;
-    uint32_t bucket;      /* the next one */
+    uint32_t row;         /* the next one */
     uint64_t stash_index; /* the next place of the other's stash */
-    struct place places[BATCH + PLACES_BEYOND];
-    uint32_t count, next;
+    struct compared_entries entries;
 };
 
-static bool refill(struct entry_walk *walk, const struct cuckoo_table *table)
+static void compare_stash(struct entry_walk *walk, const struct cuckoo_table *table)
 {
     const struct stash *stash = &walk->other->stash;
-    walk->next = 0;
-    walk->count = cuckoo_table_elsewhere(table, walk->other, &walk->bucket, walk->places, BATCH);
-    for (; walk->count < BATCH && walk->stash_index < stash->used; walk->stash_index++)
-        walk->places[walk->count++] = place_of_class(stash->nodes[walk->stash_index].key, table->geometry);
-    cuckoo_table_prefetch(table, walk->places, walk->count);
-    return walk->count > 0;
+    uint32_t missing = 0, held = 0;
+    for (; missing + held < MOST_ENTRIES && walk->stash_index < stash->used; walk->stash_index++) {
+        struct place place = place_of_class(stash->nodes[walk->stash_index].key, table->geometry);
+        bool found = cuckoo_table_contains(table, &place);
+        walk->entries.missing[missing] = walk->entries.held[held] = entry_at(place.bucket, place.fingerprint);
+        missing += !found;
+        held += found;
+    }
+    walk->entries.missing_count = missing;
+    walk->entries.held_count = held;
 }
 
-/* Goes to the next entry that `table` does not hold at all, and stands there; false if there is none. */
+/* Compares the next entries with those of `table`; false if there are no more. */
+static bool compare_next(struct entry_walk *walk, const struct cuckoo_table *table, bool all)
+{
+    if (walk->row < cuckoo_table_rows(walk->other))
+        cuckoo_table_compare(table, walk->other, &walk->row, &walk->entries, all);
+    else
+        compare_stash(walk, table);
+    return walk->entries.missing_count + walk->entries.held_count > 0 || walk->row < cuckoo_table_rows(walk->other) ||
+           walk->stash_index < walk->other->stash.used;
+}
+
+/* Goes on until `table` lacks some of them; false if it lacks none. */
 static bool find_missing(struct entry_walk *walk, const struct cuckoo_table *table)
 {
-    do
-        for (; walk->next < walk->count; walk->next++)
-            if (!cuckoo_table_contains(table, &walk->places[walk->next]))
-                return true;
-    while (refill(walk, table));
+    while (compare_next(walk, table, false))
+        if (walk->entries.missing_count > 0)
+            return true;
     return false;
 }
 
@@ -395,14 +405,60 @@ static roost_status take_in_row(struct gcuckoo *gcuckoo, struct place *places, s
     return status;
 }
 
-/* Adds the present entry of the walk and all that follow. */
-static roost_status take_in_all(struct gcuckoo *gcuckoo, struct entry_walk *walk)
+static void note_entries(struct gcuckoo *gcuckoo, const cuckoo_entry *entries, uint32_t count)
 {
+    for (uint32_t i = 0; i < count; i++) {
+        struct place place = place_of_entry(entries[i], gcuckoo->table.geometry);
+        note_classes(gcuckoo, &place, 1);
+    }
+}
+
+/* What entries add to the digest. */
+static uint128 sum_entries(const struct gcuckoo *gcuckoo, const cuckoo_entry *entries, uint32_t count)
+{
+    const struct cuckoo_geometry geometry = gcuckoo->table.geometry;
+    const uint64_t seed = gcuckoo->base.config->seed;
+    uint128 sum = 0;
+    for (uint32_t i = 0; i < count; i++)
+        sum += hash_number(seed, class_key(place_of_entry(entries[i], geometry), geometry));
+    return sum;
+}
+
+/* Adds entries that are absent; leaves the digest to the caller. */
+static roost_status take_in_absent(struct gcuckoo *gcuckoo, cuckoo_entry *entries, uint32_t count, uint32_t *kicks)
+{
+    roost_status status = ROOST_OK;
+    if (journal_is_on(gcuckoo->base.journal))
+        note_entries(gcuckoo, entries, count);
+    uint32_t left = cuckoo_table_fill(&gcuckoo->table, entries, count);
+    for (uint32_t i = 0; i < left && status == ROOST_OK; i++) {
+        struct place place = place_of_entry(entries[i], gcuckoo->table.geometry);
+        bool grew;
+        status = take_in(gcuckoo, &grew, &place, kicks);
+    }
+    return status;
+}
+
+/*
+ * Adds the entries of the walk that are missing, and all that follow. The digest gets those that are added. Where the
+ * first of all entries are new for the most part, it is shorter to add the other filter's digest and to take out those
+ * that were here.
+ */
+static roost_status take_in_all(struct gcuckoo *gcuckoo, struct entry_walk *walk, const struct gcuckoo *other,
+                                bool from_first)
+{
+    struct compared_entries *entries = &walk->entries;
+    const bool mostly_new = from_first && entries->missing_count > entries->held_count;
     uint32_t kicks = gcuckoo->table.most_kicks;
     roost_status status = ROOST_OK;
-    do
-        status = take_in_row(gcuckoo, walk->places + walk->next, walk->count - walk->next, &kicks);
-    while (status == ROOST_OK && refill(walk, &gcuckoo->table));
+    gcuckoo->sum += mostly_new ? other->sum : 0;
+    do {
+        if (mostly_new)
+            gcuckoo->sum -= sum_entries(gcuckoo, entries->held, entries->held_count);
+        else
+            gcuckoo->sum += sum_entries(gcuckoo, entries->missing, entries->missing_count);
+        status = take_in_absent(gcuckoo, entries->missing, entries->missing_count, &kicks);
+    } while (status == ROOST_OK && compare_next(walk, &gcuckoo->table, mostly_new));
     return status;
 }
 
@@ -423,12 +479,13 @@ static roost_status gcuckoo_merge(roost_filter *filter, bool *changed, const roo
     const roost_allocator *allocator = &filter->environment.allocator;
     struct entry_walk walk = {.other = &as_const_gcuckoo(other)->table};
     *changed = false;
-    if (!find_missing(&walk, &gcuckoo->table))
+    bool from_first = compare_next(&walk, &gcuckoo->table, true) && walk.entries.missing_count > 0;
+    if (!from_first && !find_missing(&walk, &gcuckoo->table))
         return ROOST_OK;
     roost_status status = ROOST_NO_MEMORY;
     if (cuckoo_table_copy(&gcuckoo->table, &before.table, allocator)) {
         make_room(gcuckoo, cuckoo_table_entries(walk.other));
-        status = take_in_all(gcuckoo, &walk);
+        status = take_in_all(gcuckoo, &walk, as_const_gcuckoo(other), from_first);
         cuckoo_table_release(status == ROOST_OK ? &before.table : &gcuckoo->table, allocator);
     }
     if (status != ROOST_OK)

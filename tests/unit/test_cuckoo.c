@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "filter/cuckoo_table.h"
+#include "filter/cuckoo_many.h"
 
 static struct cuckoo_geometry geometries(uint32_t number)
 {
@@ -250,6 +250,128 @@ static void promise_is_kept(void **state)
         }
 }
 
+/* ---- many entries at once, beside one by one --------------------------------------------------------------------- */
+
+/* Some entries of a pool that is not much larger than the table, so that two tables have many in common. */
+static void fill_from_pool(struct cuckoo_table *table, struct random_source *random, uint32_t count,
+                           const roost_allocator *allocator)
+{
+    uint32_t slots = table->geometry.buckets * table->geometry.bucket_size;
+    for (uint32_t i = 0; i < count; i++) {
+        struct place place = place_of_hash(hash_for_key(random_choice(random, 2 * slots)), table->geometry);
+        if (cuckoo_table_put(table, &place, random, 10) == PUT_NO_ROOM)
+            assert_true(cuckoo_table_overflow(table, &place, allocator));
+    }
+}
+
+/* Compares all rows of `other`, checks each answer by a look-up, and puts what is missing into the table. */
+static void take_over(struct cuckoo_table *table, const struct cuckoo_table *other, bool all,
+                      const roost_allocator *allocator)
+{
+    struct compared_entries entries;
+    uint64_t missing = 0, held = 0;
+    for (uint32_t row = 0; row < cuckoo_table_rows(other);) {
+        cuckoo_table_compare(table, other, &row, &entries, all);
+        for (uint32_t i = 0; i < entries.missing_count + entries.held_count; i++) {
+            bool is_missing = i < entries.missing_count;
+            cuckoo_entry entry = is_missing ? entries.missing[i] : entries.held[i - entries.missing_count];
+            struct place place = place_of_entry(entry, table->geometry);
+            assert_int_equal(cuckoo_table_contains(table, &place), !is_missing);
+            assert_true(cuckoo_table_contains(other, &place));
+        }
+        missing += entries.missing_count;
+        held += entries.held_count;
+        uint64_t before = cuckoo_table_entries(table);
+        uint32_t left = cuckoo_table_fill(table, entries.missing, entries.missing_count);
+        assert_int_equal(cuckoo_table_entries(table), before + entries.missing_count - left);
+        for (uint32_t i = 0; i < left; i++) {
+            struct place place = place_of_entry(entries.missing[i], table->geometry);
+            assert_true(cuckoo_table_overflow(table, &place, allocator));
+        }
+    }
+    if (all)
+        assert_int_equal(missing + held, other->filled);
+}
+
+static void assert_holds_slots_of(const struct cuckoo_table *table, const struct cuckoo_table *other)
+{
+    for (uint32_t row = 0; row < cuckoo_table_rows(other); row++) {
+        uint32_t fingerprints[8], count = cuckoo_table_bucket(other, row, fingerprints);
+        for (uint32_t i = 0; i < count; i++) {
+            struct place place = cuckoo_table_place(other, row, fingerprints[i]);
+            assert_true(cuckoo_table_contains(table, &place));
+        }
+    }
+}
+
+/* Every width and bucket size, from tables that are copies to tables that have nothing in common, with stashes. */
+static void many_at_once_as_one_by_one(void **state)
+{
+    (void)state;
+    roost_allocator allocator = allocator_or_default((roost_allocator){0});
+    struct random_source random = random_from_seed(test_seed(11));
+    for (uint32_t number = 0; number < 1408; number += is_brief() ? 3 : 1) {
+        struct cuckoo_table table, other;
+        struct cuckoo_geometry geometry = geometries(number);
+        uint32_t slots = geometry.buckets * geometry.bucket_size;
+        assert_true(cuckoo_table_init(&table, geometry, 40, &allocator));
+        fill_from_pool(&table, &random, random_choice(&random, 2 * slots + 1), &allocator);
+        if (number % 4 == 0)
+            assert_true(cuckoo_table_copy(&other, &table, &allocator));
+        else
+            assert_true(cuckoo_table_init(&other, geometry, 40, &allocator));
+        fill_from_pool(&other, &random, random_choice(&random, slots / (number % 4 == 0 ? 8 : 1) + 1), &allocator);
+        take_over(&table, &other, number % 2 == 0, &allocator);
+        assert_true(cuckoo_table_check(&table));
+        assert_holds_slots_of(&table, &other);
+        cuckoo_table_release(&table, &allocator);
+        cuckoo_table_release(&other, &allocator);
+    }
+}
+
+static roost_filter *filter_of_keys(const roost_config *config, uint64_t from, uint64_t to)
+{
+    roost_filter *filter = new_filter(config);
+    for (uint64_t key = from; key < to; key++)
+        assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
+    return filter;
+}
+
+/* From nothing in common to all, with and without a journal: a merge gives the bytes and the digest of a filter to which
+   all was added, and its delta is what was new. */
+static void merging_is_adding(void **state)
+{
+    (void)state;
+    const uint64_t keys = 3000;
+    for (uint32_t size = 1; size <= 8; size *= 2)
+        for (uint32_t bits = 4; bits <= 32; bits += is_brief() ? 4 : 1)
+            for (uint64_t common = 0; common <= keys; common += keys / 4) {
+                roost_config config = cuckoo_config(bits, size, 2 * keys);
+                roost_filter *a = filter_of_keys(&config, 0, keys), *delta;
+                roost_filter *b = filter_of_keys(&config, keys - common, 2 * keys - common);
+                roost_filter *expected = filter_of_keys(&config, 0, 2 * keys - common), *journaled = clone_of(a);
+                roost_cursor from, to;
+                roost_buffer bytes;
+                bool changed;
+                assert_ok(roost_filter_get_cursor(journaled, &from));
+                assert_ok(roost_filter_merge(a, &changed, b));
+                assert_int_equal(changed, common < keys);
+                assert_ok(roost_filter_merge(journaled, NULL, b));
+                assert_ok(roost_filter_check(a));
+                assert_ok(roost_filter_check(journaled));
+                assert_same_frame(a, expected);
+                assert_same_digest(a, expected);
+                assert_same_frame(journaled, expected);
+                delta = filter_of_keys(&config, 0, keys);
+                assert_ok(roost_filter_encode_delta(journaled, &bytes, &to, &from));
+                assert_ok(roost_filter_merge_frame(delta, NULL, bytes.data, bytes.size));
+                assert_same_frame(delta, expected);
+                roost_buffer_release(&bytes);
+                roost_filter *all[] = {a, b, expected, journaled, delta};
+                free_all(all, COUNT_OF(all));
+            }
+}
+
 /* Two halves filled apart: after the merge hardly anything overflows. */
 static void merge_leaves_little_overflow(void **state)
 {
@@ -383,13 +505,21 @@ static void ways_to_call_agree(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(classes_have_one_name),        cmocka_unit_test(class_keys_are_uniform),
-        cmocka_unit_test(hashes_give_legal_places),     cmocka_unit_test(table_keeps_what_it_took),
-        cmocka_unit_test(load_is_high_for_any_size),    cmocka_unit_test(batches_answer_as_single_calls),
-        cmocka_unit_test(capacity_is_a_promise),        cmocka_unit_test(promise_is_kept),
-        cmocka_unit_test(merge_leaves_little_overflow), cmocka_unit_test(stashes_do_not_cluster),
-        cmocka_unit_test(stashes_shadow_a_model),       cmocka_unit_test(merge_never_refuses),
+        cmocka_unit_test(classes_have_one_name),
+        cmocka_unit_test(class_keys_are_uniform),
+        cmocka_unit_test(hashes_give_legal_places),
+        cmocka_unit_test(table_keeps_what_it_took),
+        cmocka_unit_test(load_is_high_for_any_size),
+        cmocka_unit_test(batches_answer_as_single_calls),
+        cmocka_unit_test(capacity_is_a_promise),
+        cmocka_unit_test(promise_is_kept),
+        cmocka_unit_test(merge_leaves_little_overflow),
+        cmocka_unit_test(stashes_do_not_cluster),
+        cmocka_unit_test(stashes_shadow_a_model),
+        cmocka_unit_test(merge_never_refuses),
         cmocka_unit_test(ways_to_call_agree),
+        cmocka_unit_test(many_at_once_as_one_by_one),
+        cmocka_unit_test(merging_is_adding),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
