@@ -174,23 +174,53 @@ uint64_t read_long_rice(struct bit_reader *reader, unsigned parameter)
     return value | read_bits(reader, parameter - shift) << shift;
 }
 
-/* As many codes of up to 56 bits as come first while whole words can be read. Returns how many. */
-static size_t read_short_codes(struct bit_reader *reader, uint64_t *values, size_t count, unsigned parameter)
+/*
+ * Codes of one word, which has 57 bits or more. Where a code begins is known when the one before is read, so a list is a
+ * chain of steps that wait for one another; of these the load of the next word is the longest, and one load serves
+ * several codes. Returns the bits of all of them; more than 57: they are longer, and the values are void.
+ */
+static ALWAYS_INLINE unsigned read_codes_of_word(uint64_t word, uint64_t *values, unsigned codes, unsigned parameter)
 {
     const uint64_t low_mask = (UINT64_C(1) << parameter) - 1;
+    unsigned bits = 0;
+    for (unsigned i = 0; i < codes; i++) {
+        unsigned zeros = lowest_bit(word | UINT64_C(1) << 63), length = zeros + 1 + parameter;
+        values[i] = (uint64_t)zeros << parameter | (word >> zeros >> 1 & low_mask);
+        word >>= length & 63;
+        bits += length;
+    }
+    return bits;
+}
+
+/* As many codes as come first, some at a time, while whole words can be read and have so many. Returns how many. */
+static ALWAYS_INLINE size_t read_by_words(struct bit_reader *reader, uint64_t *values, size_t count, unsigned codes,
+                                          unsigned parameter)
+{
     size_t position = reader->position, done = 0;
-    for (; done < count && position / 8 + 8 <= reader->size; done++) {
-        uint64_t window = load_word(reader->bytes + position / 8) >> (position & 7);
-        if (window == 0)
+    while (count - done >= codes && position / 8 + 8 <= reader->size) {
+        uint64_t word = load_word(reader->bytes + position / 8) >> (position & 7);
+        unsigned bits = read_codes_of_word(word, values + done, codes, parameter);
+        if (bits > 57)
             break;
-        unsigned zeros = lowest_bit(window), length = zeros + 1 + parameter;
-        if (length > 56)
-            break;
-        values[done] = (uint64_t)zeros << parameter | (window >> zeros >> 1 & low_mask);
-        position += length;
+        position += bits;
+        done += codes;
     }
     reader->position = position;
     return done;
+}
+
+/* Codes are two bits longer than the parameter, on average, and hardly ever as much as this. */
+#define UNUSUAL(parameter) ((parameter) + 9)
+
+static size_t read_short_codes(struct bit_reader *reader, uint64_t *values, size_t count, unsigned parameter)
+{
+    if (4 * UNUSUAL(parameter) <= 57)
+        return read_by_words(reader, values, count, 4, parameter);
+    if (3 * UNUSUAL(parameter) <= 57)
+        return read_by_words(reader, values, count, 3, parameter);
+    if (2 * UNUSUAL(parameter) <= 57)
+        return read_by_words(reader, values, count, 2, parameter);
+    return read_by_words(reader, values, count, 1, parameter);
 }
 
 void read_rice_list(struct bit_reader *reader, uint64_t *values, size_t count, unsigned parameter)

@@ -8,6 +8,10 @@
 /* Ascending; `scratch` has as much room as `numbers`. Numbers are below 2^bits: fewer bits, fewer passes. */
 void sort_numbers(uint64_t *numbers, uint64_t *scratch, size_t count, unsigned bits);
 
+/* The same for numbers each of which occurs once, quicker where they are dense: one in five hundred or more. `numbers`
+   has room for one more. */
+void sort_distinct_numbers(uint64_t *numbers, uint64_t *scratch, size_t count, unsigned bits);
+
 /* A number to sort by, with a value. */
 struct sort_pair {
     uint64_t key, value;

@@ -21,6 +21,7 @@
 #ifndef FILTER_CUCKOO_GEOMETRY_H
 #define FILTER_CUCKOO_GEOMETRY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "roost/filter.h"
@@ -152,7 +153,7 @@ static inline uint32_t pair_middle(uint32_t sum)
     return sum / 2 + (sum & 1);
 }
 
-static inline uint64_t class_key(struct place place, struct cuckoo_geometry geometry)
+static ALWAYS_INLINE uint64_t class_key(struct place place, struct cuckoo_geometry geometry)
 {
     uint32_t n0 = base_buckets(geometry), level = geometry.level, low = (1u << level) - 1;
     if (__builtin_expect(level == 0, 1)) { /* the same with less to do */
@@ -181,13 +182,25 @@ static inline uint64_t class_universe(struct cuckoo_geometry geometry)
     return class_pairs(geometry) << geometry.bits;
 }
 
-static inline struct place place_of_class(uint64_t key, struct cuckoo_geometry geometry)
+static ALWAYS_INLINE struct place place_of_class(uint64_t key, struct cuckoo_geometry geometry)
 {
     uint32_t fingerprint = (uint32_t)(key & ((UINT64_C(1) << geometry.bits) - 1)), n0 = base_buckets(geometry);
     uint64_t pair = key >> geometry.bits;
     uint64_t hi = (pair >> geometry.level) + pair_middle(pair_sum(fingerprint >> geometry.extra_bits, n0));
     uint32_t bucket = (uint32_t)(hi < n0 ? hi : hi - n0) << geometry.level;
     return place_in(bucket | (uint32_t)(pair & ((1u << geometry.level) - 1)), fingerprint, geometry);
+}
+
+/* A class key that some element has: not fingerprint 0, nor the larger of the two names of a pair. */
+static ALWAYS_INLINE bool is_class_key(uint64_t key, struct cuckoo_geometry geometry)
+{
+    uint32_t base = (uint32_t)((key & ((UINT64_C(1) << geometry.bits) - 1)) >> geometry.extra_bits);
+    uint32_t n0 = base_buckets(geometry);
+    uint64_t pair = key >> geometry.bits;
+    if (geometry.level == 0) /* the other name is n - u, or n - u - 1 where c is odd */
+        return (base != 0) & (pair < n0) & (2 * pair + (pair_sum(base, n0) & 1) <= n0);
+    return base != 0 && pair >> geometry.level < n0 && key < class_universe(geometry) &&
+           class_key(place_of_class(key, geometry), geometry) == key;
 }
 
 /* The chance that an element falls into one given class: two buckets, one fingerprint. Widths of fingerprints are

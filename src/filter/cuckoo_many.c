@@ -19,6 +19,9 @@
  * Eight rows that are the same bytes in both tables are left out at once: replicas that were copies of one another keep
  * most of their layout. (Eight, because rows of any width then begin and end with a byte.)
  *
+ * Encoders and decoders work in the same way on lists of class keys. The keys of a state come from all over the table,
+ * so there an entry goes to the emptier of its buckets at once, and the memory of both is asked for ahead.
+ *
  * These loops are for tables whose rows are buckets. Those of a series, which fold and spread, go entry by entry.
  */
 #include "cuckoo_many.h"
@@ -167,14 +170,15 @@ struct lanes {
     uint32_t bits, bucket_bits;
 };
 
-/* A free slot of a bucket, whether there is one: what is written then is what was there. */
-static ALWAYS_INLINE bool take_slot_of_four(struct cuckoo_table *table, uint32_t bucket, uint32_t fingerprint)
+/* A free slot of a bucket, if there is one; else what is written is what was there. */
+static ALWAYS_INLINE bool take_slot_of_four(struct cuckoo_table *table, uint32_t bucket, uint32_t four,
+                                            uint32_t fingerprint)
 {
-    const uint32_t tops = (uint32_t)EIGHT_TOPS;
-    uint32_t slots = load_four_bytes(table, bucket), free = ~(((slots & ~tops) + ~tops) | slots) & tops;
-    store_four_bytes(table, bucket, slots | (free ? fingerprint << (lowest_bit(free | 1u << 31) & 24) : 0));
+    bool full = four >> 24 != 0; /* buckets fill from the front */
+    uint32_t behind_last = highest_bit((uint64_t)(four << 8 | 0xff)) & 24;
+    store_four_bytes(table, bucket, four | (full ? 0 : fingerprint) << behind_last);
     touch(table, (uint64_t)bucket * 4);
-    return free != 0;
+    return !full;
 }
 
 static ALWAYS_INLINE bool take_slot_of_word(struct cuckoo_table *table, const struct lanes *lanes, uint32_t bucket,
@@ -193,7 +197,7 @@ static ALWAYS_INLINE bool take_slot_of_bucket(struct cuckoo_table *table, enum f
                                               uint32_t bucket, uint32_t fingerprint)
 {
     if (form == FOUR_BYTES)
-        return take_slot_of_four(table, bucket, fingerprint);
+        return take_slot_of_four(table, bucket, load_four_bytes(table, bucket), fingerprint);
     if (form == ONE_WORD)
         return take_slot_of_word(table, lanes, bucket, fingerprint);
     int offset = find_slot(table, form, bucket, 0);
@@ -225,31 +229,169 @@ static ALWAYS_INLINE uint32_t fill_first_bucket(struct cuckoo_table *table, enum
     return left;
 }
 
-/* Into the emptier of both. */
+/* Into the emptier of two buckets of four: the one that is the smaller number. */
+static ALWAYS_INLINE bool take_slot_of_fours(struct cuckoo_table *table, uint32_t bucket, uint32_t other,
+                                             uint32_t fingerprint)
+{
+    uint32_t four = load_four_bytes(table, bucket), other_four = load_four_bytes(table, other);
+    bool second = other_four < four;
+    return take_slot_of_four(table, second ? other : bucket, second ? other_four : four, fingerprint);
+}
+
+static ALWAYS_INLINE bool take_slot_of_pair(struct cuckoo_table *table, enum form form, struct place place)
+{
+    if (form == FOUR_BYTES)
+        return take_slot_of_fours(table, place.bucket, place.other, place.fingerprint);
+    return take_free_slot(table, form, place, place.fingerprint);
+}
+
 static ALWAYS_INLINE uint32_t fill_emptier_bucket(struct cuckoo_table *table, enum form form, cuckoo_entry *entries,
                                                   uint32_t count)
 {
     const struct cuckoo_geometry geometry = plain_geometry(table, form);
+    const uint64_t filled = table->filled;
     uint32_t left = 0;
     for (uint32_t i = 0; i < count; i++) {
         cuckoo_entry entry = entries[i];
         entries[left] = entry;
-        left += !take_free_slot(table, form, place_of_entry(entry, geometry), (uint32_t)entry);
+        left += !take_slot_of_pair(table, form, place_of_entry(entry, geometry));
     }
+    table->filled = filled + count - left;
     return left;
-}
-
-static ALWAYS_INLINE uint32_t fill_in_form(struct cuckoo_table *table, enum form form, cuckoo_entry *entries,
-                                           uint32_t count)
-{
-    return fill_emptier_bucket(table, form, entries, fill_first_bucket(table, form, entries, count));
 }
 
 uint32_t cuckoo_table_fill(struct cuckoo_table *table, cuckoo_entry *entries, uint32_t count)
 {
+    uint32_t left = count;
+    if (table->plain_form == FOUR_BYTES) {
+        left = fill_first_bucket(table, FOUR_BYTES, entries, count);
+        left = fill_emptier_bucket(table, FOUR_BYTES, entries, left);
+    } else if (table->plain_form == ONE_WORD) {
+        left = fill_first_bucket(table, ONE_WORD, entries, count);
+        left = fill_emptier_bucket(table, ONE_WORD, entries, left);
+    } else if (table->plain_form != OTHER_FORM) {
+        left = fill_emptier_bucket(table, (enum form)table->form, entries, count);
+    }
+    return left;
+}
+
+/* ---- lists of keys ----------------------------------------------------------------------------------------------- */
+
+/* Of a table outside a series. What no key has makes a number negative: one test for all. */
+static bool plain_keys_of_gaps(uint64_t *numbers, struct key_places *places, uint32_t count, uint64_t *next,
+                               uint32_t buckets, uint32_t bits)
+{
+    const uint64_t mask = (UINT64_C(1) << bits) - 1, n = buckets;
+    uint64_t key = *next - 1, wrong = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        wrong |= numbers[i];
+        key += numbers[i] + 1;
+        uint64_t fingerprint = key & mask, u = key >> bits, sum = pair_sum((uint32_t)fingerprint, buckets);
+        uint64_t bucket = u + (sum + 1) / 2;
+        bucket -= bucket < n ? 0 : n;
+        wrong |= (n - 2 * u - (sum & 1)) | (fingerprint - 1);
+        numbers[i] = key;
+        places->entries[i] = bucket << 32 | fingerprint;
+        places->others[i] = (uint32_t)(sum - bucket + (sum < bucket ? n : 0));
+    }
+    *next = key + 1;
+    return wrong >> 63 == 0;
+}
+
+static bool nested_keys_of_gaps(uint64_t *numbers, struct key_places *places, uint32_t count, uint64_t *next,
+                                struct cuckoo_geometry geometry)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t gap = numbers[i], key = *next + gap;
+        if (key < gap || !is_class_key(key, geometry))
+            return false;
+        struct place place = place_of_class(key, geometry);
+        places->entries[i] = entry_at(place.bucket, place.fingerprint);
+        places->others[i] = place.other;
+        numbers[i] = key;
+        *next = key + 1;
+    }
+    return true;
+}
+
+bool cuckoo_keys_of_gaps(uint64_t *numbers, struct key_places *places, uint32_t count, uint64_t *next,
+                         struct cuckoo_geometry geometry)
+{
+    if (geometry.level | geometry.extra_bits)
+        return nested_keys_of_gaps(numbers, places, count, next, geometry);
+    return plain_keys_of_gaps(numbers, places, count, next, geometry.buckets, geometry.bits);
+}
+
+/* Entries become their keys. (Where u is 0, so is the other name or it is larger.) */
+static ALWAYS_INLINE void plain_keys(uint64_t *entries, uint32_t count, uint32_t buckets, uint32_t bits)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t bucket = (uint32_t)(entries[i] >> 32), fingerprint = (uint32_t)entries[i];
+        uint32_t sum = pair_sum(fingerprint, buckets), odd = sum & 1;
+        uint32_t u = subtract_modulo(bucket, pair_middle(sum), buckets), v = buckets - u - odd;
+        entries[i] = (uint64_t)(u < v ? u : v) << bits | fingerprint;
+    }
+}
+
+static ALWAYS_INLINE uint32_t keys_in_form(const struct cuckoo_table *table, enum form form, uint32_t *row,
+                                           uint64_t *keys)
+{
+    uint32_t rows = cuckoo_table_rows(table), found = 0;
+    while (found < MOST_ENTRIES && (*row = cuckoo_table_next_row(table, *row)) < rows) {
+        uint32_t left = rows - *row, some = left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE;
+        found += gather_rows(table, form, *row, *row + some, keys + found);
+        *row += some;
+    }
+    plain_keys(keys, found, table->geometry.buckets, form == FOUR_BYTES ? 8 : table->geometry.bits);
+    return found;
+}
+
+static uint32_t keys_of_other_layout(const struct cuckoo_table *table, uint32_t *row, uint64_t *keys)
+{
+    uint32_t rows = cuckoo_table_rows(table), found = 0;
+    for (; found < MOST_ENTRIES && (*row = cuckoo_table_next_row(table, *row)) < rows; ++*row) {
+        uint32_t fingerprints[8], count = cuckoo_table_bucket(table, *row, fingerprints);
+        for (uint32_t i = 0; i < count; i++)
+            keys[found++] = class_key(cuckoo_table_place(table, *row, fingerprints[i]), table->geometry);
+    }
+    return found;
+}
+
+uint32_t cuckoo_table_keys(const struct cuckoo_table *table, uint32_t *row, uint64_t *keys)
+{
     if (table->plain_form == FOUR_BYTES)
-        return fill_in_form(table, FOUR_BYTES, entries, count);
+        return keys_in_form(table, FOUR_BYTES, row, keys);
     if (table->plain_form == ONE_WORD)
-        return fill_in_form(table, ONE_WORD, entries, count);
-    return table->plain_form == OTHER_FORM ? count : fill_in_form(table, (enum form)table->form, entries, count);
+        return keys_in_form(table, ONE_WORD, row, keys);
+    if (table->plain_form != OTHER_FORM)
+        return keys_in_form(table, (enum form)table->form, row, keys);
+    return keys_of_other_layout(table, row, keys);
+}
+
+static ALWAYS_INLINE uint32_t fill_evenly(struct cuckoo_table *table, enum form form, struct key_places *places,
+                                          uint32_t count)
+{
+    const uint64_t filled = table->filled;
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < count && table->slots.size > CACHED; i++) {
+        prefetch_bucket(table, (uint32_t)(places->entries[i] >> 32));
+        prefetch_bucket(table, places->others[i]);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        cuckoo_entry entry = places->entries[i];
+        places->entries[left] = entry;
+        left += !take_slot_of_pair(table, form,
+                                   (struct place){(uint32_t)(entry >> 32), places->others[i], (uint32_t)entry});
+    }
+    table->filled = filled + count - left;
+    return left;
+}
+
+uint32_t cuckoo_table_fill_evenly(struct cuckoo_table *table, struct key_places *places, uint32_t count)
+{
+    if (table->plain_form == FOUR_BYTES)
+        return fill_evenly(table, FOUR_BYTES, places, count);
+    if (table->plain_form == ONE_WORD)
+        return fill_evenly(table, ONE_WORD, places, count);
+    return table->plain_form == OTHER_FORM ? count : fill_evenly(table, (enum form)table->form, places, count);
 }

@@ -4,24 +4,6 @@
 
 #include "cuckoo_table.h"
 
-/* A bucket above a fingerprint. One number, and not a struct of two: it is stored and loaded whole. */
-typedef uint64_t cuckoo_entry;
-
-static ALWAYS_INLINE cuckoo_entry entry_at(uint32_t bucket, uint32_t fingerprint)
-{
-    return (uint64_t)bucket << 32 | fingerprint;
-}
-
-static ALWAYS_INLINE struct place place_of_entry(cuckoo_entry entry, struct cuckoo_geometry geometry)
-{
-    return place_in((uint32_t)(entry >> 32), (uint32_t)entry, geometry);
-}
-
-#define ROWS_AT_ONCE 8
-#define MOST_ENTRIES 256
-/* Some more are written than are counted. */
-#define ENTRIES_ROOM (MOST_ENTRIES + ROWS_AT_ONCE * 8 + 1)
-
 /* Entries of another table, as this one sees them. */
 struct compared_entries {
     cuckoo_entry missing[ENTRIES_ROOM], held[ENTRIES_ROOM];
@@ -37,8 +19,25 @@ void cuckoo_table_compare(const struct cuckoo_table *table, const struct cuckoo_
 
 /*
  * Puts up to ENTRIES_ROOM entries, each of which must be absent, where one of their two buckets has a free slot. Those
- * left are moved to the front; returns how many they are.
+ * left are moved to the front; returns how many they are. The entries name a bucket in which another table had room for
+ * them, and come in the order of buckets.
  */
 uint32_t cuckoo_table_fill(struct cuckoo_table *table, cuckoo_entry *entries, uint32_t count);
+
+/* Entries with their other buckets. */
+struct key_places {
+    cuckoo_entry entries[MOST_ENTRIES];
+    uint32_t others[MOST_ENTRIES];
+};
+
+/* Turns the gaps of a list of class keys into the keys, from *next on, and their places; false if one is not a key. */
+bool cuckoo_keys_of_gaps(uint64_t *numbers, struct key_places *places, uint32_t count, uint64_t *next,
+                         struct cuckoo_geometry geometry);
+
+/* The same for entries that come in any order. */
+uint32_t cuckoo_table_fill_evenly(struct cuckoo_table *table, struct key_places *places, uint32_t count);
+
+/* The class keys of the next rows, from *row on; `keys` has room for ENTRIES_ROOM. Returns how many. */
+uint32_t cuckoo_table_keys(const struct cuckoo_table *table, uint32_t *row, uint64_t *keys);
 
 #endif

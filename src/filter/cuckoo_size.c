@@ -55,11 +55,3 @@ bool is_bucket_size(uint32_t size)
 {
     return size == 1 || size == 2 || size == 4 || size == 8;
 }
-
-bool is_class_key(uint64_t key, struct cuckoo_geometry geometry)
-{
-    uint64_t fingerprint = key & ((UINT64_C(1) << geometry.bits) - 1);
-    return key < class_universe(geometry) && fingerprint >> geometry.extra_bits != 0 &&
-           key >> geometry.bits >> geometry.level < base_buckets(geometry) &&
-           class_key(place_of_class(key, geometry), geometry) == key;
-}

@@ -17,7 +17,4 @@ uint32_t cuckoo_bits_for(const roost_config *config, struct cuckoo_geometry geom
 
 bool is_bucket_size(uint32_t size);
 
-/* A class key that some element has: not fingerprint 0, nor the larger of the two names of a pair. */
-bool is_class_key(uint64_t key, struct cuckoo_geometry geometry);
-
 #endif

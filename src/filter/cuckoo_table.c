@@ -675,20 +675,55 @@ static ALWAYS_INLINE uint32_t find_movers(const struct cuckoo_table *table, enum
     return movable;
 }
 
-/* One that has somewhere to go goes there and leaves its slot to the newcomer. */
+/* An entry that has somewhere to go goes there and leaves its slot to the newcomer. */
+static ALWAYS_INLINE bool move_slot(struct cuckoo_table *table, enum form form, bool plain, uint32_t bucket,
+                                    uint32_t slot, uint64_t newcomer)
+{
+    uint32_t offset = slot * slot_width(table->shape);
+    uint64_t word = slot_read(table, bucket, offset);
+    uint32_t to = row_to_go(table, plain, bucket, word);
+    int free = find_slot(table, form, to, 0);
+    if (free == NO_SLOT)
+        return false;
+    slot_write(table, to, (uint32_t)free, word);
+    slot_write(table, bucket, offset, newcomer);
+    table->filled++;
+    return true;
+}
+
 static ALWAYS_INLINE bool move_one(struct cuckoo_table *table, enum form form, bool plain, uint32_t bucket,
                                    uint64_t newcomer)
 {
     uint32_t movable = find_movers(table, form, plain, bucket);
-    if (!movable)
-        return false;
-    uint32_t offset = lowest_bit(movable) * slot_width(table->shape);
-    uint64_t word = slot_read(table, bucket, offset);
-    uint32_t to = row_to_go(table, plain, bucket, word);
-    slot_write(table, to, (uint32_t)find_slot(table, form, to, 0), word);
-    slot_write(table, bucket, offset, newcomer);
-    table->filled++;
-    return true;
+    return movable && move_slot(table, form, plain, bucket, lowest_bit(movable), newcomer);
+}
+
+/* The movers of all buckets are found first, so that their memory is waited for together. When their turn comes, what is
+   in a slot may be another entry, and another one may have taken the free slot: then the next step is up to put. */
+static ALWAYS_INLINE uint32_t move_for(struct cuckoo_table *table, enum form form, bool second, cuckoo_entry *entries,
+                                       uint32_t count)
+{
+    uint8_t movable[ENTRIES_ROOM];
+    uint32_t buckets[ENTRIES_ROOM], left = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t first = (uint32_t)(entries[i] >> 32);
+        buckets[i] = second ? row_to_go(table, true, first, (uint32_t)entries[i]) : first;
+        movable[i] = (uint8_t)find_movers(table, form, true, buckets[i]);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (!movable[i] || !move_slot(table, form, true, buckets[i], lowest_bit(movable[i]), (uint32_t)entries[i]))
+            entries[left++] = entries[i];
+    table->moves += count - left;
+    return left;
+}
+
+uint32_t cuckoo_table_move_for(struct cuckoo_table *table, cuckoo_entry *entries, uint32_t count)
+{
+    if (table->plain_form == FOUR_BYTES)
+        return move_for(table, FOUR_BYTES, true, entries, move_for(table, FOUR_BYTES, false, entries, count));
+    if (table->plain_form == ONE_WORD)
+        return move_for(table, ONE_WORD, true, entries, move_for(table, ONE_WORD, false, entries, count));
+    return count;
 }
 
 /* Both buckets of the place are full. The first step looks at the entries of both, later ones at one bucket each. */

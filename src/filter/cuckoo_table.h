@@ -88,6 +88,32 @@ void cuckoo_table_contains_nested(const struct cuckoo_table *table, bool *found,
 enum put_result cuckoo_table_put(struct cuckoo_table *table, const struct place *place, struct random_source *random,
                                  uint32_t kicks);
 
+/* A bucket above a fingerprint. One number, and not a struct of two: it is stored and loaded whole. */
+typedef uint64_t cuckoo_entry;
+
+static ALWAYS_INLINE cuckoo_entry entry_at(uint32_t bucket, uint32_t fingerprint)
+{
+    return (uint64_t)bucket << 32 | fingerprint;
+}
+
+static ALWAYS_INLINE struct place place_of_entry(cuckoo_entry entry, struct cuckoo_geometry geometry)
+{
+    return place_in((uint32_t)(entry >> 32), (uint32_t)entry, geometry);
+}
+
+/* How many are worked on together. Lists from whole rows end with the row that reaches this, and one more may be written
+   than is counted. */
+#define MOST_ENTRIES 256
+#define ROWS_AT_ONCE 8
+#define ENTRIES_ROOM (MOST_ENTRIES + ROWS_AT_ONCE * 8 + 1)
+
+/*
+ * Puts up to ENTRIES_ROOM entries, which must be absent, each into a full bucket of its own, from which an entry goes to
+ * a free slot of its other bucket: the first step of put, for many at once. Those left are moved to the front; returns
+ * how many they are.
+ */
+uint32_t cuckoo_table_move_for(struct cuckoo_table *table, cuckoo_entry *entries, uint32_t count);
+
 /* Puts a class into the stash; it must be absent. False, and nothing changed, when there is no memory. */
 bool cuckoo_table_overflow(struct cuckoo_table *table, const struct place *place, const roost_allocator *allocator);
 

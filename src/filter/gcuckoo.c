@@ -424,14 +424,12 @@ static uint128 sum_entries(const struct gcuckoo *gcuckoo, const cuckoo_entry *en
     return sum;
 }
 
-/* Adds entries that are absent; leaves the digest to the caller. */
-static roost_status take_in_absent(struct gcuckoo *gcuckoo, cuckoo_entry *entries, uint32_t count, uint32_t *kicks)
+/* Adds entries that are absent, and that found no free slot. */
+static roost_status take_in_left(struct gcuckoo *gcuckoo, cuckoo_entry *entries, uint32_t count, uint32_t *kicks)
 {
     roost_status status = ROOST_OK;
-    if (journal_is_on(gcuckoo->base.journal))
-        note_entries(gcuckoo, entries, count);
-    uint32_t left = cuckoo_table_fill(&gcuckoo->table, entries, count);
-    for (uint32_t i = 0; i < left && status == ROOST_OK; i++) {
+    count = cuckoo_table_move_for(&gcuckoo->table, entries, count);
+    for (uint32_t i = 0; i < count && status == ROOST_OK; i++) {
         struct place place = place_of_entry(entries[i], gcuckoo->table.geometry);
         bool grew;
         status = take_in(gcuckoo, &grew, &place, kicks);
@@ -457,7 +455,10 @@ static roost_status take_in_all(struct gcuckoo *gcuckoo, struct entry_walk *walk
             gcuckoo->sum -= sum_entries(gcuckoo, entries->held, entries->held_count);
         else
             gcuckoo->sum += sum_entries(gcuckoo, entries->missing, entries->missing_count);
-        status = take_in_absent(gcuckoo, entries->missing, entries->missing_count, &kicks);
+        if (journal_is_on(gcuckoo->base.journal))
+            note_entries(gcuckoo, entries->missing, entries->missing_count);
+        uint32_t left = cuckoo_table_fill(&gcuckoo->table, entries->missing, entries->missing_count);
+        status = take_in_left(gcuckoo, entries->missing, left, &kicks);
     } while (status == ROOST_OK && compare_next(walk, &gcuckoo->table, mostly_new));
     return status;
 }
@@ -535,15 +536,23 @@ typedef void key_visitor(void *context, uint64_t key);
 static inline __attribute__((always_inline)) void visit_keys(const struct cuckoo_table *table, key_visitor *visit,
                                                              void *context)
 {
-    const struct cuckoo_geometry geometry = table->geometry;
-    for (uint32_t row = cuckoo_table_next_row(table, 0); row < cuckoo_table_rows(table);
-         row = cuckoo_table_next_row(table, row + 1)) {
-        uint32_t fingerprints[8], count = cuckoo_table_bucket(table, row, fingerprints);
+    uint64_t keys[ENTRIES_ROOM];
+    for (uint32_t row = 0; row < cuckoo_table_rows(table);) {
+        uint32_t count = cuckoo_table_keys(table, &row, keys);
         for (uint32_t i = 0; i < count; i++)
-            visit(context, class_key(cuckoo_table_place(table, row, fingerprints[i]), geometry));
+            visit(context, keys[i]);
     }
     for (uint64_t i = 0; i < table->stash.used; i++)
         visit(context, table->stash.nodes[i].key);
+}
+
+/* All keys; room for ENTRIES_ROOM more. */
+static void list_keys(const struct cuckoo_table *table, uint64_t *keys)
+{
+    for (uint32_t row = 0; row < cuckoo_table_rows(table);)
+        keys += cuckoo_table_keys(table, &row, keys);
+    for (uint64_t i = 0; i < table->stash.used; i++)
+        *keys++ = table->stash.nodes[i].key;
 }
 
 static void count_key(void *context, uint64_t key)
@@ -577,9 +586,15 @@ struct key_coder {
 
 static void write_keys(struct key_coder *coder, const uint64_t *keys, uint64_t count)
 {
-    for (uint64_t i = 0; i < count; i++) {
-        write_rice(coder->writer, keys[i] - coder->next, coder->parameter);
-        coder->next = keys[i] + 1;
+    for (uint64_t done = 0, some; done < count; done += some) {
+        uint64_t gaps[MOST_ENTRIES], next = coder->next;
+        some = count - done < MOST_ENTRIES ? count - done : MOST_ENTRIES;
+        for (uint64_t i = 0; i < some; i++) {
+            gaps[i] = keys[done + i] - next;
+            next = keys[done + i] + 1;
+        }
+        coder->next = next;
+        write_rice_list(coder->writer, gaps, some, coder->parameter);
     }
 }
 
@@ -588,12 +603,15 @@ static bool write_slice(const struct slices *slices, struct key_coder *coder, ui
                         uint64_t count)
 {
     const roost_allocator *allocator = &coder->writer->buffer.allocator;
-    uint64_t *keys = memory_allocate(allocator, 2 * (count + 1) * sizeof *keys);
+    uint64_t *keys = memory_allocate(allocator, 2 * (count + ENTRIES_ROOM) * sizeof *keys);
     if (!keys)
         return false;
     struct gather gather = {keys, 0, (uint64_t)from << slices->shift, (((uint64_t)to + 1) << slices->shift) - 1};
-    visit_keys(slices->table, gather_key, &gather);
-    sort_numbers(keys, keys + count + 1, count, universe_bits(slices->table));
+    if (count == cuckoo_table_entries(slices->table))
+        list_keys(slices->table, keys);
+    else
+        visit_keys(slices->table, gather_key, &gather);
+    sort_distinct_numbers(keys, keys + count + ENTRIES_ROOM, count, universe_bits(slices->table));
     write_keys(coder, keys, count);
     memory_release(allocator, keys);
     return true;
@@ -652,27 +670,47 @@ static bool read_places(struct bit_reader *reader, struct cuckoo_geometry geomet
     return true;
 }
 
+static uint128 sum_keys(uint64_t seed, const uint64_t *keys, uint32_t count)
+{
+    uint128 sum = 0;
+    for (uint32_t i = 0; i < count; i++)
+        sum += hash_number(seed, keys[i]);
+    return sum;
+}
+
+/* Adds classes that are absent, by their gaps. */
+static roost_status take_in_gaps(struct gcuckoo *gcuckoo, uint64_t *numbers, uint32_t count, uint64_t *next,
+                                 uint32_t *kicks)
+{
+    struct key_places places;
+    if (!cuckoo_keys_of_gaps(numbers, &places, count, next, gcuckoo->table.geometry))
+        return ROOST_CORRUPT;
+    for (uint32_t i = 0; i < count && journal_is_on(gcuckoo->base.journal); i++)
+        note(&gcuckoo->base, numbers[i], 0);
+    gcuckoo->sum += sum_keys(gcuckoo->base.config->seed, numbers, count);
+    uint32_t left = cuckoo_table_fill_evenly(&gcuckoo->table, &places, count);
+    return take_in_left(gcuckoo, places.entries, left, kicks);
+}
+
+/* The keys of a state ascend, so that no class comes twice, and the filter is empty: all of them are new. */
 static roost_status gcuckoo_read_state(roost_filter *filter, struct bit_reader *reader)
 {
     struct gcuckoo *gcuckoo = as_gcuckoo(filter);
-    struct cuckoo_geometry geometry = gcuckoo->table.geometry;
-    uint64_t entries = read_varint(reader), next = 0;
-    if (reader->failed || entries > reader_bits_left(reader))
+    uint64_t universe = class_universe(gcuckoo->table.geometry), count = read_varint(reader), next = 0;
+    if (reader->failed || count > reader_bits_left(reader))
         return ROOST_CORRUPT;
-    unsigned parameter = rice_parameter(class_universe(geometry), entries);
+    unsigned parameter = rice_parameter(universe, count);
     uint32_t kicks = gcuckoo->table.most_kicks;
     uint64_t most = reader_bits_left(reader) / (parameter + 1); /* whatever the frame says, it has no more than this */
-    make_room(gcuckoo, entries < most ? entries : most);
-    for (uint64_t left = entries; left > 0;) {
-        struct place places[BATCH];
-        uint64_t batch = left < BATCH ? left : BATCH;
-        if (!read_places(reader, geometry, parameter, &next, places, batch))
-            return ROOST_CORRUPT;
-        cuckoo_table_prefetch(&gcuckoo->table, places, batch);
-        roost_status status = take_in_row(gcuckoo, places, batch, &kicks);
+    make_room(gcuckoo, count < most ? count : most);
+    for (uint64_t left = count; left > 0;) {
+        uint64_t numbers[MOST_ENTRIES];
+        uint32_t some = left < MOST_ENTRIES ? (uint32_t)left : MOST_ENTRIES;
+        read_rice_list(reader, numbers, some, parameter);
+        roost_status status = reader->failed ? ROOST_CORRUPT : take_in_gaps(gcuckoo, numbers, some, &next, &kicks);
         if (status != ROOST_OK)
             return status;
-        left -= batch;
+        left -= some;
     }
     read_alignment(reader);
     return reader->failed ? ROOST_CORRUPT : ROOST_OK;
@@ -864,22 +902,15 @@ static roost_status gcuckoo_cut(const roost_filter *filter, const struct causal_
     const struct gcuckoo *gcuckoo = as_const_gcuckoo(filter);
     const roost_allocator *allocator = &filter->environment.allocator;
     uint64_t count = cuckoo_table_entries(&gcuckoo->table), at_once = bytes / BYTES_A_PLACE + 1;
-    uint64_t *keys = memory_allocate(allocator, 2 * (count + 1) * sizeof *keys);
-    struct gather gather = {keys, 0, 0, UINT64_MAX};
+    uint64_t *keys = memory_allocate(allocator, 2 * (count + ENTRIES_ROOM) * sizeof *keys);
     (void)known;
     if (!keys)
         return ROOST_NO_MEMORY;
-    visit_keys(&gcuckoo->table, gather_key, &gather);
-    sort_numbers(keys, keys + count + 1, count, universe_bits(&gcuckoo->table));
+    list_keys(&gcuckoo->table, keys);
+    sort_distinct_numbers(keys, keys + count + ENTRIES_ROOM, count, universe_bits(&gcuckoo->table));
     roost_status status = cut_keys(gcuckoo, keys, count, at_once, sink);
     memory_release(allocator, keys);
     return status;
-}
-
-static void list_key(void *context, uint64_t key)
-{
-    struct gather *gather = context;
-    gather->keys[gather->count++] = key;
 }
 
 static roost_status gcuckoo_summarize(const roost_filter *filter, struct summary *summary,
@@ -888,12 +919,11 @@ static roost_status gcuckoo_summarize(const roost_filter *filter, struct summary
     const struct cuckoo_table *table = &as_const_gcuckoo(filter)->table;
     uint64_t count = cuckoo_table_entries(table);
     (void)space;
-    struct gather gather = {.keys =
-                                memory_allocate(&filter->environment.allocator, (2 * count + 1) * sizeof(uint64_t))};
-    if (!gather.keys)
+    uint64_t *keys = memory_allocate(&filter->environment.allocator, (2 * count + ENTRIES_ROOM) * sizeof *keys);
+    if (!keys)
         return ROOST_NO_MEMORY;
-    visit_keys(table, list_key, &gather);
-    summary_of_positions(summary, gather.keys, count, class_universe(table->geometry), filter->config->seed);
+    list_keys(table, keys);
+    summary_of_positions(summary, keys, count, class_universe(table->geometry), filter->config->seed);
     return ROOST_OK;
 }
 

@@ -187,17 +187,52 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+enum { SORTED_NUMBERS = 20000, SHAPES = 3 };
+
+/* Evenly spread, in one corner, or around eight places. */
+static uint64_t number_of_shape(struct random_source *random, int shape, unsigned bits, unsigned corner_bits)
+{
+    uint64_t all = UINT64_MAX >> (64 - bits), corner = UINT64_MAX >> (64 - corner_bits);
+    return random_next(random) & (shape == 0 ? all : shape == 1 ? corner : (corner | ~(all >> 3)) & all);
+}
+
 static void sorts_like_qsort(void **state)
 {
     (void)state;
     struct random_source random = random_from_seed(test_seed(3));
-    for (unsigned bits = 1; bits <= 64; bits++) {
-        static uint64_t numbers[20000], expected[20000], scratch[20000];
-        size_t count = bits % 3 == 0 ? 20000 : bits % 3 == 1 ? 1000 : random_choice(&random, 100);
+    static uint64_t numbers[SORTED_NUMBERS + 1], expected[SORTED_NUMBERS], scratch[SORTED_NUMBERS];
+    for (unsigned round = 0; round < 64 * SHAPES; round++) {
+        unsigned bits = round / SHAPES + 1, corner_bits = 1 + random_choice(&random, bits);
+        size_t count = bits % 3 == 0 ? SORTED_NUMBERS : bits % 3 == 1 ? 1000 : random_choice(&random, 100);
         for (size_t i = 0; i < count; i++)
-            expected[i] = numbers[i] = random_next(&random) >> (64 - bits);
+            expected[i] = numbers[i] = number_of_shape(&random, round % SHAPES, bits, corner_bits);
         sort_numbers(numbers, scratch, count, bits);
         qsort(expected, count, sizeof *expected, by_value);
+        assert_memory_equal(numbers, expected, count * sizeof *numbers);
+    }
+}
+
+/* The same numbers without doubles, in disorder, from dense ones to scattered ones. */
+static void sorts_distinct_numbers(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(13));
+    static uint64_t numbers[SORTED_NUMBERS + 1], expected[SORTED_NUMBERS], scratch[SORTED_NUMBERS];
+    for (unsigned round = 0; round < 64 * SHAPES; round++) {
+        unsigned bits = round / SHAPES + 1, corner_bits = 1 + random_choice(&random, bits);
+        size_t count = 0, all = round % 2 ? SORTED_NUMBERS : random_choice(&random, 300);
+        for (size_t i = 0; i < all; i++)
+            numbers[i] = number_of_shape(&random, round % SHAPES, bits, corner_bits);
+        qsort(numbers, all, sizeof *numbers, by_value);
+        for (size_t i = 0; i < all; i++)
+            if (count == 0 || expected[count - 1] != numbers[i])
+                expected[count++] = numbers[i];
+        for (size_t i = 0; i < count; i++) {
+            size_t j = random_choice(&random, (uint32_t)i + 1);
+            numbers[i] = numbers[j];
+            numbers[j] = expected[i];
+        }
+        sort_distinct_numbers(numbers, scratch, count, bits);
         assert_memory_equal(numbers, expected, count * sizeof *numbers);
     }
 }
@@ -288,6 +323,7 @@ int main(void)
         cmocka_unit_test(a_fixed_writer_stops_at_its_room),
         cmocka_unit_test(rice_parameter_is_best_for_geometric_gaps),
         cmocka_unit_test(sorts_like_qsort),
+        cmocka_unit_test(sorts_distinct_numbers),
         cmocka_unit_test(keys_hash_as_xxh3_does),
         cmocka_unit_test(choices_are_even),
         cmocka_unit_test(statuses_keep_their_numbers),

@@ -31,6 +31,15 @@ static void classes_have_one_name(void **state)
                     assert_int_equal(back.fingerprint, fingerprint);
                     assert_true(back.bucket == bucket || back.bucket == other.bucket);
                 }
+            for (uint64_t key = 0; key < class_universe(geometry) + 300; key++) {
+                uint32_t fingerprint = (uint32_t)(key & ((1u << bits) - 1));
+                bool named =
+                    fingerprint && key >> bits < n && class_key(place_of_class(key, geometry), geometry) == key;
+                assert_int_equal(is_class_key(key, geometry), named);
+                uint64_t list = key, next = 0;
+                struct key_places places;
+                assert_int_equal(cuckoo_keys_of_gaps(&list, &places, 1, &next, geometry), named);
+            }
             /* different pairs have different names */
             for (uint32_t fingerprint = 1; fingerprint < 1u << bits; fingerprint++)
                 for (uint32_t a = 0; a < n; a++)
@@ -250,6 +259,11 @@ static void promise_is_kept(void **state)
         }
 }
 
+static uint64_t mixed(uint64_t number)
+{
+    return hash_for_key(number).low;
+}
+
 /* ---- many entries at once, beside one by one --------------------------------------------------------------------- */
 
 /* Some entries of a pool that is not much larger than the table, so that two tables have many in common. */
@@ -284,6 +298,8 @@ static void take_over(struct cuckoo_table *table, const struct cuckoo_table *oth
         uint64_t before = cuckoo_table_entries(table);
         uint32_t left = cuckoo_table_fill(table, entries.missing, entries.missing_count);
         assert_int_equal(cuckoo_table_entries(table), before + entries.missing_count - left);
+        left = cuckoo_table_move_for(table, entries.missing, left);
+        assert_int_equal(cuckoo_table_entries(table), before + entries.missing_count - left);
         for (uint32_t i = 0; i < left; i++) {
             struct place place = place_of_entry(entries.missing[i], table->geometry);
             assert_true(cuckoo_table_overflow(table, &place, allocator));
@@ -291,6 +307,25 @@ static void take_over(struct cuckoo_table *table, const struct cuckoo_table *oth
     }
     if (all)
         assert_int_equal(missing + held, other->filled);
+}
+
+/* Each class key of the slots once. */
+static void assert_keys_are_those_of_slots(const struct cuckoo_table *table)
+{
+    uint64_t keys[ENTRIES_ROOM], all = 0, sum = 0;
+    for (uint32_t row = 0; row < cuckoo_table_rows(table);) {
+        uint32_t count = cuckoo_table_keys(table, &row, keys);
+        for (uint32_t i = 0; i < count; i++)
+            sum += mixed(keys[i]);
+        all += count;
+    }
+    assert_int_equal(all, table->filled);
+    for (uint32_t row = 0; row < cuckoo_table_rows(table); row++) {
+        uint32_t fingerprints[8], count = cuckoo_table_bucket(table, row, fingerprints);
+        for (uint32_t i = 0; i < count; i++)
+            sum -= mixed(class_key(cuckoo_table_place(table, row, fingerprints[i]), table->geometry));
+    }
+    assert_int_equal(sum, 0);
 }
 
 static void assert_holds_slots_of(const struct cuckoo_table *table, const struct cuckoo_table *other)
@@ -324,9 +359,47 @@ static void many_at_once_as_one_by_one(void **state)
         take_over(&table, &other, number % 2 == 0, &allocator);
         assert_true(cuckoo_table_check(&table));
         assert_holds_slots_of(&table, &other);
+        assert_keys_are_those_of_slots(&table);
         cuckoo_table_release(&table, &allocator);
         cuckoo_table_release(&other, &allocator);
     }
+}
+
+/* A list of gaps is one of keys exactly if each number it leads to is a key; wrong ones are small, large and huge. */
+static void lists_of_keys_are_checked(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(17));
+    uint32_t refused = 0;
+    for (uint32_t number = 0; number < 1408; number++) {
+        struct cuckoo_geometry geometry = geometries(number);
+        uint64_t gaps[MOST_ENTRIES], numbers[MOST_ENTRIES], universe = class_universe(geometry), next = 0,
+                                                            list_next = 0;
+        uint32_t count = 1 + random_choice(&random, MOST_ENTRIES), wrong = random_choice(&random, 2 * count);
+        bool valid = true;
+        struct key_places places;
+        for (uint32_t i = 0; i < count; i++) {
+            uint64_t key = next;
+            while (key < universe && (!is_class_key(key, geometry) || random_choice(&random, 3) == 0))
+                key++;
+            uint64_t chosen = number % 2 ? random_next(&random) >> random_choice(&random, 64) : -(uint64_t)1 - i;
+            gaps[i] = numbers[i] = i == wrong ? chosen : key - next;
+            valid &= next + gaps[i] >= gaps[i] && is_class_key(next + gaps[i], geometry);
+            next += gaps[i] + 1;
+        }
+        assert_int_equal(cuckoo_keys_of_gaps(numbers, &places, count, &list_next, geometry), valid);
+        refused += !valid;
+        uint64_t from = 0;
+        for (uint32_t i = 0; i < count && valid; i++) {
+            struct place place = place_of_class(from + gaps[i], geometry);
+            assert_int_equal(numbers[i], from + gaps[i]);
+            assert_int_equal(places.entries[i], entry_at(place.bucket, place.fingerprint));
+            assert_int_equal(places.others[i], place.other);
+            from += gaps[i] + 1;
+        }
+        assert_true(!valid || list_next == from);
+    }
+    assert_in_range(refused, 100, 1300);
 }
 
 static roost_filter *filter_of_keys(const roost_config *config, uint64_t from, uint64_t to)
@@ -520,6 +593,7 @@ int main(void)
         cmocka_unit_test(ways_to_call_agree),
         cmocka_unit_test(many_at_once_as_one_by_one),
         cmocka_unit_test(merging_is_adding),
+        cmocka_unit_test(lists_of_keys_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
