@@ -395,3 +395,95 @@ uint32_t cuckoo_table_fill_evenly(struct cuckoo_table *table, struct key_places 
         return fill_evenly(table, ONE_WORD, places, count);
     return table->plain_form == OTHER_FORM ? count : fill_evenly(table, (enum form)table->form, places, count);
 }
+
+/* ---- tables with tags -------------------------------------------------------------------------------------------- */
+
+bool cuckoo_tables_are_alike(const struct cuckoo_table *table, const struct cuckoo_table *other)
+{
+    return table->plain_form == FOUR_TAGGED && other->plain_form == FOUR_TAGGED;
+}
+
+static ALWAYS_INLINE const uint8_t *four_tagged(const struct cuckoo_table *table, uint32_t row)
+{
+    return table->slots.bytes + (size_t)row * 32;
+}
+
+static ALWAYS_INLINE bool is_one_of_four(uint64_t word, const uint8_t *four)
+{
+    bool found = false;
+    for (uint32_t slot = 0; slot < 4; slot++)
+        found |= load_word(four + slot * 8) == word;
+    return found;
+}
+
+static ALWAYS_INLINE uint64_t translated(uint64_t word, const struct tag_translation *translation)
+{
+    return word + translation->added[word >> translation->shift];
+}
+
+/* Words, translated, with the slots that they are in. */
+struct word_list {
+    uint64_t words[ENTRIES_ROOM];
+    cuckoo_entry slots[ENTRIES_ROOM]; /* the row above the slot */
+    uint32_t others[ENTRIES_ROOM];    /* other rows */
+    uint32_t count;
+};
+
+/* Those that are not in the same row over there. */
+static void gather_words(const struct cuckoo_table *table, const struct cuckoo_table *other, uint32_t from, uint32_t to,
+                         const struct tag_translation *translation, struct word_list *list)
+{
+    uint32_t count = list->count;
+    for (uint32_t row = from; row < to; row++) {
+        const uint8_t *mine = four_tagged(table, row), *theirs = four_tagged(other, row);
+        for (uint32_t slot = 0; slot < 4; slot++) {
+            uint64_t word = load_word(mine + slot * 8), there = translated(word, translation);
+            list->words[count] = there;
+            list->slots[count] = entry_at(row, slot);
+            count += (word != 0) & !is_one_of_four(there, theirs);
+        }
+    }
+    list->count = count;
+}
+
+/* Of those the ones that are not in the other row either. */
+static uint32_t keep_differing(const struct cuckoo_table *table, const struct cuckoo_table *other,
+                               struct word_list *list, struct slot_match *slots)
+{
+    const uint32_t buckets = table->geometry.buckets;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        uint32_t sum = pair_sum(word_fingerprint(list->words[i], table->shape), buckets);
+        list->others[i] = subtract_modulo(sum, (uint32_t)(list->slots[i] >> 32), buckets);
+        __builtin_prefetch(four_tagged(other, list->others[i]));
+    }
+    for (uint32_t i = 0; i < list->count; i++) {
+        list->slots[kept] = list->slots[i];
+        kept += !is_one_of_four(list->words[i], four_tagged(other, list->others[i]));
+    }
+    for (uint32_t i = 0; i < kept; i++) {
+        uint32_t row = (uint32_t)(list->slots[i] >> 32), slot = (uint32_t)list->slots[i];
+        uint64_t word = load_word(four_tagged(table, row) + slot * 8);
+        slots[i] = (struct slot_match){row, slot * 64, word_tag(word, table->shape)};
+    }
+    return kept;
+}
+
+uint32_t cuckoo_table_differing(const struct cuckoo_table *table, const struct cuckoo_table *other, uint32_t *row,
+                                uint32_t end, const struct tag_translation *translation, struct slot_match *slots)
+{
+    struct word_list list;
+    uint32_t found = 0;
+    end = end < cuckoo_table_rows(table) ? end : cuckoo_table_rows(table);
+    while (found == 0 && *row < end) {
+        list.count = 0;
+        while (list.count < MOST_ENTRIES && (*row = cuckoo_table_next_row(table, *row)) < end) {
+            uint32_t some = end - *row < ROWS_AT_ONCE ? end - *row : ROWS_AT_ONCE;
+            if (!translation->is_identity || !same_bytes(table, other, *row, some))
+                gather_words(table, other, *row, *row + some, translation, &list);
+            *row += some;
+        }
+        found = keep_differing(table, other, &list, slots);
+    }
+    return found;
+}

@@ -40,4 +40,24 @@ uint32_t cuckoo_table_fill_evenly(struct cuckoo_table *table, struct key_places 
 /* The class keys of the next rows, from *row on; `keys` has room for ENTRIES_ROOM. Returns how many. */
 uint32_t cuckoo_table_keys(const struct cuckoo_table *table, uint32_t *row, uint64_t *keys);
 
+/* ---- tables with tags -------------------------------------------------------------------------------------------- */
+
+/* What words of one table are in another one: the tag's upper part, which is above `shift` in a word, stands for
+   something that has another number there. It is changed by adding what the list has for it. */
+struct tag_translation {
+    const uint64_t *added; /* by the upper part */
+    uint32_t shift;
+    bool is_identity; /* nothing is changed */
+};
+
+/* Whether the next function is for these two. */
+bool cuckoo_tables_are_alike(const struct cuckoo_table *table, const struct cuckoo_table *other);
+
+/*
+ * The slots of the next rows, from *row on and before `end`, that hold words which, translated, are in neither of their
+ * buckets in `other`. Goes on until there are some; `slots` has room for ENTRIES_ROOM. Returns how many.
+ */
+uint32_t cuckoo_table_differing(const struct cuckoo_table *table, const struct cuckoo_table *other, uint32_t *row,
+                                uint32_t end, const struct tag_translation *translation, struct slot_match *slots);
+
 #endif

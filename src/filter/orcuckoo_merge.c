@@ -13,14 +13,16 @@
  * context alone.
  *
  * Most of the time two replicas hold nearly the same, and mostly in the same buckets, since entries move only when the
- * table is full. So the walk compares bucket by bucket, and only entries that are not in the same bucket over there are
- * looked up, in batches whose memory was prefetched. Actors have other indexes on the other side: a table made for the
- * walk translates them, together with how far the other causal context is known without gaps, which nearly always
- * answers whether a dot was seen.
+ * table is full. So the walk compares words, of many rows at once (cuckoo_many.c), and only entries that are in neither
+ * of their buckets over there are looked up. Actors have other indexes on the other side: a table made for the walk
+ * translates them, together with how far the other causal context is known without gaps, which nearly always answers
+ * whether a dot was seen.
  *
  * A merge that fails half-way must leave nothing behind, so from the first change on it works on a copy of the table.
  */
 #include "orcuckoo.h"
+
+#include "cuckoo_many.h"
 
 #define ROW 32
 
@@ -39,12 +41,13 @@ static bool has_seen(const struct causal_context *causal, const struct actor_map
     return counter <= actor->largest && causal_contains(causal, id, counter);
 }
 
-/* NULL when there is no memory. */
+/* Behind the actors there is room for a number for each index that was ever given. NULL when there is no memory. */
 static struct actor_map *map_actors(const struct orcuckoo *filter, const struct orcuckoo *other,
                                     const roost_allocator *allocator)
 {
     const struct actors *actors = &filter->observed.actors;
-    struct actor_map *known = memory_allocate(allocator, ((size_t)actors->count + 1) * sizeof *known);
+    size_t translations = ((size_t)actors->given + 1) * sizeof(uint64_t);
+    struct actor_map *known = memory_allocate(allocator, (size_t)actors->count * sizeof *known + translations);
     for (uint32_t i = 0; known && i < actors->count; i++) {
         uint32_t number = actors_find(&other->observed.actors, actors->list[i].id);
         known[i] = (struct actor_map){number, NO_INDEX, 0, 0};
@@ -68,14 +71,43 @@ struct removal_walk {
     const struct actor_map *known; /* the actors of the filter */
     uint32_t row, end_row;         /* the next one; where to stop */
     uint64_t node, end_node;       /* the same in the stash */
-    struct slot_match slots[ROW + 8];
-    struct place places[ROW + 8];
+    struct tag_translation tags;   /* none: entries are compared one by one */
+    struct slot_match slots[ENTRIES_ROOM];
+    struct place places[ENTRIES_ROOM];
     uint32_t count, next;
 };
 
-static struct removal_walk whole_walk(const struct orcuckoo *other, const struct actor_map *known)
+/*
+ * What makes words of this filter words of the other one, behind the actors. An actor without an index over there gets
+ * one that was never given; if there is none left, nothing is translated.
+ */
+static struct tag_translation translate_tags(const struct orcuckoo *filter, const struct orcuckoo *other,
+                                             struct actor_map *known)
 {
-    return (struct removal_walk){.other = other, .known = known, .end_row = UINT32_MAX, .end_node = UINT64_MAX};
+    const struct actors *actors = &filter->observed.actors, *theirs = &other->observed.actors;
+    struct tag_translation tags = {NULL, filter->counter_bits + filter->table.shape.bits, true};
+    uint64_t *added = (uint64_t *)(known + actors->count);
+    if (!cuckoo_tables_are_alike(&filter->table, &other->table))
+        return tags;
+    for (uint32_t index = 0; index < actors->given; index++) {
+        uint32_t there = known[actors->number_of_index[index]].index;
+        if (there == NO_INDEX && theirs->given >= theirs->indexes)
+            return tags;
+        there = there == NO_INDEX ? theirs->given : there;
+        added[index] = ((uint64_t)there - index) << tags.shift;
+        tags.is_identity &= there == index;
+    }
+    tags.added = added;
+    return tags;
+}
+
+static struct removal_walk whole_walk(const struct orcuckoo *filter, const struct orcuckoo *other,
+                                      struct actor_map *known)
+{
+    struct removal_walk walk = {.other = other, .known = known, .end_row = UINT32_MAX, .end_node = UINT64_MAX};
+    if (known)
+        walk.tags = translate_tags(filter, other, known);
+    return walk;
 }
 
 struct removal {
@@ -132,12 +164,35 @@ static void gather_row(const struct orcuckoo *filter, struct removal_walk *walk,
     }
 }
 
+/* The same for many rows at once, and for both rows of each entry. */
+static void gather_rows(const struct orcuckoo *filter, struct removal_walk *walk)
+{
+    const struct cuckoo_table *table = &filter->table;
+    while (walk->count == 0 && walk->row < cuckoo_table_rows(table) && walk->row < walk->end_row) {
+        uint32_t found =
+            cuckoo_table_differing(table, &walk->other->table, &walk->row, walk->end_row, &walk->tags, walk->slots);
+        for (uint32_t i = 0; i < found; i++) {
+            struct slot_match slot = walk->slots[i];
+            if (!seen_over_there(filter, walk, entry_of_slot(filter, slot.tag, 0)))
+                continue;
+            uint64_t words[8];
+            cuckoo_table_words(table, slot.bucket, words);
+            uint32_t fingerprint = word_fingerprint(words[slot.offset / slot_width(table->shape)], table->shape);
+            walk->slots[walk->count] = slot;
+            walk->places[walk->count++] = cuckoo_table_place(table, slot.bucket, fingerprint);
+        }
+    }
+}
+
 static bool refill(const struct orcuckoo *filter, struct removal_walk *walk)
 {
     walk->next = walk->count = 0;
-    while ((walk->row = cuckoo_table_next_row(&filter->table, walk->row)) < cuckoo_table_rows(&filter->table) &&
-           walk->row < walk->end_row && walk->count < ROW)
-        gather_row(filter, walk, walk->row++);
+    if (walk->tags.added)
+        gather_rows(filter, walk);
+    else
+        while ((walk->row = cuckoo_table_next_row(&filter->table, walk->row)) < cuckoo_table_rows(&filter->table) &&
+               walk->row < walk->end_row && walk->count < ROW)
+            gather_row(filter, walk, walk->row++);
     cuckoo_table_prefetch(&walk->other->table, walk->places, walk->count);
     return walk->count > 0;
 }
@@ -389,7 +444,7 @@ roost_status orcuckoo_merge(roost_filter *base, bool *changed, const roost_filte
     roost_status status = begin_merge(filter, &merge, other);
     if (status != ROOST_OK)
         return status;
-    struct removal_walk removals = whole_walk(other, merge.mine);
+    struct removal_walk removals = whole_walk(filter, other, merge.mine);
     bool any_removal = next_removal(filter, &removals, &removal);
     if (any_removal || merge.unseen.dots > 0) {
         status = work_on_copy(filter, &merge);
@@ -461,14 +516,14 @@ roost_status orcuckoo_sweep(roost_filter *base, struct sweep *sweep, const roost
     if (sweep->passes == 0)
         begin_pass(filter, sweep);
     sweep->disturbed |= sweep->moves != filter->table.moves;
-    struct removal_walk walk = whole_walk(other, known);
+    struct removal_walk walk = whole_walk(filter, other, known);
     drop_some(filter, sweep, &walk, effort);
     if (is_at_end(filter, sweep)) {
         sweep->done = !sweep->disturbed;
         begin_pass(filter, sweep);
     }
     if (!sweep->done && sweep->passes > MOST_PASSES) {
-        walk = whole_walk(other, known);
+        walk = whole_walk(filter, other, known);
         drop_some(filter, sweep, &walk, 0);
         sweep->done = true;
     }
@@ -509,7 +564,7 @@ static bool lacks_any(const struct orcuckoo *filter, const struct orcuckoo *othe
     if (!causal_includes(&filter->observed.causal, &other->observed.causal))
         return true;
     struct actor_map *known = map_actors(filter, other, &filter->observed.base.environment.allocator);
-    struct removal_walk removals = whole_walk(other, known);
+    struct removal_walk removals = whole_walk(filter, other, known);
     bool lacks = known ? next_removal(filter, &removals, &removal) : any_removal_slowly(filter, other);
     memory_release(&filter->observed.base.environment.allocator, known);
     return lacks;

@@ -365,6 +365,99 @@ static void many_at_once_as_one_by_one(void **state)
     }
 }
 
+enum { TAG_PARTS = 5, COUNTER_BITS = 20 };
+
+/* Copies of the entries of a table, with some parts of tags changed, in whatever buckets they land; some are left out,
+   some come on top. */
+static void fill_with_copies(struct cuckoo_table *other, const struct cuckoo_table *table, const uint32_t *parts,
+                             struct random_source *random)
+{
+    for (uint32_t row = 0; row < cuckoo_table_rows(table); row++) {
+        uint64_t words[8];
+        cuckoo_table_words(table, row, words);
+        for (uint32_t slot = 0; slot < 4; slot++) {
+            uint64_t tag = word_tag(words[slot], table->shape);
+            if (!words[slot] || random_choice(random, 20) == 0)
+                continue;
+            struct place place = cuckoo_table_place(table, row, word_fingerprint(words[slot], table->shape));
+            place = random_choice(random, 2) ? place : other_place(place);
+            uint64_t there = (uint64_t)parts[tag >> COUNTER_BITS] << COUNTER_BITS | (tag & ((1u << COUNTER_BITS) - 1));
+            (void)cuckoo_table_insert(other, &place, there, random, 40);
+        }
+    }
+}
+
+static void fill_with_tags(struct cuckoo_table *table, struct random_source *random)
+{
+    uint32_t slots = table->geometry.buckets * 4;
+    for (uint32_t i = random_choice(random, slots + 1); i > 0; i--) {
+        struct place place = place_of_hash(hash_for_key(random_choice(random, slots)), table->geometry);
+        uint64_t tag = (uint64_t)random_choice(random, TAG_PARTS) << COUNTER_BITS | random_choice(random, 1000);
+        (void)cuckoo_table_insert(table, &place, tag, random, 40);
+    }
+}
+
+/* The slots whose entries the other table lacks, each by a look-up. */
+static void assert_differing(const struct cuckoo_table *table, const struct cuckoo_table *other, const uint32_t *parts)
+{
+    uint64_t added[TAG_PARTS], expected = 0, sum = 0;
+    struct tag_translation translation = {added, COUNTER_BITS + table->shape.bits, true};
+    for (uint64_t part = 0; part < TAG_PARTS; part++) {
+        added[part] = (parts[part] - part) << translation.shift;
+        translation.is_identity &= parts[part] == part;
+    }
+    for (uint32_t row = 0; row < cuckoo_table_rows(table); row++) {
+        uint64_t words[8];
+        struct slot_match match;
+        cuckoo_table_words(table, row, words);
+        for (uint32_t slot = 0; slot < 4; slot++) {
+            struct place place = cuckoo_table_place(table, row, word_fingerprint(words[slot], table->shape));
+            uint64_t tag =
+                word_tag(words[slot] + added[word_tag(words[slot], table->shape) >> COUNTER_BITS], table->shape);
+            if (words[slot] && !cuckoo_table_find_entry(other, &place, tag, &match))
+                expected += mixed(row * 4 + slot);
+        }
+    }
+    for (uint32_t row = 0, found = 1; found;) {
+        struct slot_match slots[ENTRIES_ROOM];
+        found = cuckoo_table_differing(table, other, &row, UINT32_MAX, &translation, slots);
+        for (uint32_t i = 0; i < found; i++)
+            sum += mixed(slots[i].bucket * 4 + slots[i].offset / 64);
+    }
+    assert_int_equal(sum, expected);
+}
+
+static void tagged_tables_are_compared(void **state)
+{
+    (void)state;
+    roost_allocator allocator = allocator_or_default((roost_allocator){0});
+    struct random_source random = random_from_seed(test_seed(19));
+    for (uint32_t round = 0; round < 600; round++) {
+        struct cuckoo_geometry geometry = geometries(round);
+        geometry.bits = 24;
+        geometry.bucket_size = 4;
+        geometry.tag_bits = 40;
+        struct cuckoo_table table, other;
+        uint32_t parts[TAG_PARTS];
+        for (uint32_t i = 0; i < TAG_PARTS; i++) /* rotated, or as they are */
+            parts[i] = (i + (round % 3 ? 0 : 1 + round % 4)) % TAG_PARTS;
+        assert_true(cuckoo_table_init(&table, geometry, 40, &allocator));
+        fill_with_tags(&table, &random);
+        if (round % 2) {
+            assert_true(cuckoo_table_copy(&other, &table, &allocator));
+        } else {
+            assert_true(cuckoo_table_init(&other, geometry, 40, &allocator));
+            fill_with_copies(&other, &table, parts, &random);
+        }
+        assert_true(cuckoo_tables_are_alike(&table, &other));
+        assert_differing(&table, &other, parts);
+        fill_with_tags(&other, &random);
+        assert_differing(&table, &other, parts);
+        cuckoo_table_release(&table, &allocator);
+        cuckoo_table_release(&other, &allocator);
+    }
+}
+
 /* A list of gaps is one of keys exactly if each number it leads to is a key; wrong ones are small, large and huge. */
 static void lists_of_keys_are_checked(void **state)
 {
@@ -594,6 +687,7 @@ int main(void)
         cmocka_unit_test(many_at_once_as_one_by_one),
         cmocka_unit_test(merging_is_adding),
         cmocka_unit_test(lists_of_keys_are_checked),
+        cmocka_unit_test(tagged_tables_are_compared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
