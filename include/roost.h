@@ -8,6 +8,7 @@
 #include "roost/filter.h"
 #include "roost/file.h"
 #include "roost/gossip.h"
+#include "roost/imported.h"
 #include "roost/multiset.h"
 #include "roost/incremental.h"
 #include "roost/sync.h"

@@ -6,6 +6,7 @@
  * in the first cache and the kind can look ahead in them.
  */
 #include "configuration.h"
+#include "importing.h"
 #include "roost/incremental.h"
 
 #include <string.h>
@@ -18,14 +19,23 @@
 
 void roost_filter_free(roost_filter *filter)
 {
-    if (filter)
-        filter->kind->lifecycle.close(filter);
+    if (!filter)
+        return;
+    imported_free(filter->imported, &filter->environment.allocator);
+    filter->kind->lifecycle.close(filter);
 }
 
 roost_status roost_filter_clone(const roost_filter *filter, roost_filter **copy)
 {
     *copy = NULL;
-    return filter->kind->lifecycle.clone(filter, copy);
+    roost_status status = filter->kind->lifecycle.clone(filter, copy);
+    if (status == ROOST_OK && filter->imported)
+        status = imported_clone(filter->imported, &(*copy)->imported, &(*copy)->environment.allocator);
+    if (status != ROOST_OK) {
+        roost_filter_free(*copy);
+        *copy = NULL;
+    }
+    return status;
 }
 
 const roost_config *roost_filter_get_config(const roost_filter *filter)
@@ -115,6 +125,8 @@ static __attribute__((noinline)) roost_status add_long_key(roost_filter *filter,
 roost_status roost_filter_add(roost_filter *filter, bool *changed, const void *key, size_t size)
 {
     const struct hash_seed seed = hash_seed_of(filter);
+    if (__builtin_expect(filter->imported != NULL, 0))
+        return add_unless_imported(filter, changed, key, size);
     if (size == 8)
         return calls_of(filter)->add(filter, changed, hash_short_key(&seed, key, 8));
     if (__builtin_expect(!is_short_key(size), 0))
@@ -132,11 +144,21 @@ roost_status roost_filter_add_many_hash(roost_filter *filter, bool *changed, siz
     return status;
 }
 
+static roost_status add_many_unless_imported(roost_filter *filter, bool *changed, size_t *done, const roost_bytes *keys,
+                                             size_t count)
+{
+    roost_status status = ROOST_OK;
+    for (*done = 0; *done < count && status == ROOST_OK; *done += status == ROOST_OK)
+        status = add_unless_imported(filter, changed ? changed + *done : NULL, keys[*done].data, keys[*done].size);
+    return status;
+}
+
 roost_status roost_filter_add_many(roost_filter *filter, bool *changed, size_t *done, const roost_bytes *keys,
                                    size_t count)
 {
     size_t taken;
-    roost_status status = calls_of(filter)->add_keys(filter, changed, &taken, keys, count);
+    roost_status status = filter->imported ? add_many_unless_imported(filter, changed, &taken, keys, count)
+                                           : calls_of(filter)->add_keys(filter, changed, &taken, keys, count);
     if (done)
         *done = taken;
     return status;
@@ -156,6 +178,8 @@ static __attribute__((noinline)) bool contains_long_key(const roost_filter *filt
 bool roost_filter_contains(const roost_filter *filter, const void *key, size_t size)
 {
     const struct hash_seed seed = hash_seed_of(filter);
+    if (__builtin_expect(filter->imported != NULL, 0))
+        return contains_or_imported(filter, key, size);
     if (size == 8)
         return calls_of(filter)->contains(filter, hash_short_key(&seed, key, 8));
     if (__builtin_expect(!is_short_key(size), 0))
@@ -171,6 +195,9 @@ void roost_filter_contains_many_hash(const roost_filter *filter, bool *found, co
 void roost_filter_contains_many(const roost_filter *filter, bool *found, const roost_bytes *keys, size_t count)
 {
     calls_of(filter)->contains_keys(filter, found, keys, count);
+    for (size_t i = 0; filter->imported && i < count; i++)
+        if (!found[i])
+            found[i] = imported_contains(filter->imported, keys[i].data, keys[i].size);
 }
 
 uint64_t roost_filter_count_hash(const roost_filter *filter, roost_hash hash)
@@ -181,7 +208,11 @@ uint64_t roost_filter_count_hash(const roost_filter *filter, roost_hash hash)
 
 uint64_t roost_filter_count(const roost_filter *filter, const void *key, size_t size)
 {
-    return roost_filter_count_hash(filter, roost_filter_hash(filter, key, size));
+    uint64_t count = roost_filter_count_hash(filter, roost_filter_hash(filter, key, size));
+    if (!filter->imported)
+        return count;
+    return filter->kind->removal.count ? count + imported_count(filter->imported, key, size)
+                                       : count || imported_contains(filter->imported, key, size);
 }
 
 roost_status roost_filter_add_dot_hash(roost_filter *filter, roost_dot *dot, roost_hash hash)
@@ -203,10 +234,23 @@ roost_status roost_filter_remove_many_hash(roost_filter *filter, bool *changed, 
                                         : ROOST_UNSUPPORTED;
 }
 
+static roost_status remove_many_with_imported(roost_filter *filter, bool *changed, const roost_bytes *keys,
+                                              size_t count)
+{
+    roost_status status = ROOST_OK;
+    if (changed)
+        memset(changed, 0, count * sizeof *changed);
+    for (size_t i = 0; i < count && status == ROOST_OK; i++)
+        status = remove_with_imported(filter, changed ? changed + i : NULL, keys[i].data, keys[i].size, true);
+    return status;
+}
+
 roost_status roost_filter_remove_many(roost_filter *filter, bool *changed, const roost_bytes *keys, size_t count)
 {
     roost_hash hashes[HASHES_AT_ONCE];
     roost_status status = ROOST_OK;
+    if (filter->imported && filter->kind->removal.remove)
+        return remove_many_with_imported(filter, changed, keys, count);
     for (size_t total = 0, some; total < count && status == ROOST_OK; total += some) {
         some = hash_some(filter, hashes, keys + total, count - total);
         status = roost_filter_remove_many_hash(filter, changed ? changed + total : NULL, hashes, some);
@@ -229,6 +273,8 @@ static __attribute__((noinline)) roost_status remove_long_key(roost_filter *filt
 roost_status roost_filter_remove(roost_filter *filter, bool *changed, const void *key, size_t size)
 {
     const struct hash_seed seed = hash_seed_of(filter);
+    if (__builtin_expect(filter->imported != NULL, 0) && filter->kind->removal.remove)
+        return remove_with_imported(filter, changed, key, size, true);
     if (__builtin_expect(!is_short_key(size), 0))
         return remove_long_key(filter, changed, key, size);
     return calls_of(filter)->remove(filter, changed, hash_short_key(&seed, key, size));
@@ -246,6 +292,8 @@ roost_status roost_filter_remove_one_hash(roost_filter *filter, bool *changed, r
 
 roost_status roost_filter_remove_one(roost_filter *filter, bool *changed, const void *key, size_t size)
 {
+    if (filter->imported && filter->kind->removal.remove_one)
+        return remove_with_imported(filter, changed, key, size, false);
     return roost_filter_remove_one_hash(filter, changed, roost_filter_hash(filter, key, size));
 }
 
@@ -270,9 +318,16 @@ roost_status roost_filter_remove_dot(roost_filter *filter, bool *changed, const 
 roost_status roost_filter_merge(roost_filter *filter, bool *changed, const roost_filter *other)
 {
     bool grew = false;
+    struct imported_join join = {0};
     roost_status status = ROOST_OK;
     if (filter != other)
-        status = same_configuration(filter, other) ? filter->kind->lattice.merge(filter, &grew, other) : ROOST_MISMATCH;
+        status = same_configuration(filter, other) ? prepare_import(filter, &join, other->imported) : ROOST_MISMATCH;
+    if (filter != other && status == ROOST_OK)
+        status = filter->kind->lattice.merge(filter, &grew, other);
+    if (status == ROOST_OK)
+        grew |= commit_import(filter, &join);
+    else
+        abandon_import(filter, &join);
     if (changed)
         *changed = grew;
     return status;
@@ -298,7 +353,9 @@ roost_status roost_filter_compare(const roost_filter *filter, roost_order *order
     *order = ROOST_CONCURRENT;
     if (!same_configuration(filter, other))
         return ROOST_MISMATCH;
-    *order = filter == other ? ROOST_EQUAL : filter->kind->lattice.compare(filter, other);
+    *order = filter == other ? ROOST_EQUAL
+                             : (roost_order)(filter->kind->lattice.compare(filter, other) |
+                                             imported_compare(filter->imported, other->imported));
     return ROOST_OK;
 }
 
@@ -310,7 +367,8 @@ bool roost_filter_equal(const roost_filter *filter, const roost_filter *other)
 
 roost_digest roost_filter_digest(roost_filter *filter)
 {
-    uint128 sum = filter->kind->lattice.digest(filter) + hash_to_number(configuration_hash(filter));
+    uint128 sum = filter->kind->lattice.digest(filter) + hash_to_number(configuration_hash(filter)) +
+                  imported_digest(filter->imported);
     roost_digest digest;
     store_double_word(digest.bytes, sum);
     // cppcheck-suppress uninitvar ; the line above sets all of it
@@ -327,8 +385,10 @@ bool roost_filter_defragment(roost_filter **filter, uint64_t *place, roost_mover
     const struct memory_mover mover = {move, context};
     if (!(*filter)->kind->incremental.move)
         return false;
-    if (*place == 0)
+    if (*place == 0) {
         *filter = moved_filter(&mover, *filter);
+        imported_move(&(*filter)->imported, &mover);
+    }
     return (*filter)->kind->incremental.move(*filter, &mover, (*place)++);
 }
 
@@ -343,31 +403,42 @@ void roost_digest_text(roost_digest digest, char text[33])
 
 /* ---- report ------------------------------------------------------------------------------------------------------ */
 
+/* Imported parts count in what a query answers and in memory; the other figures are those of the filter itself. */
+static void complete_info(const roost_filter *filter, roost_info *info)
+{
+    roost_imported_info imported;
+    if (!info->inserted)
+        info->inserted = info->entries;
+    if (!filter->imported)
+        return;
+    imported_info(filter->imported, &imported);
+    info->elements += (double)imported.items;
+    info->fpr_now = 1 - (1 - info->fpr_now) * (1 - imported.fpr);
+    info->bytes_memory += imported.bytes;
+}
+
 void roost_filter_get_info(const roost_filter *filter, roost_info *info)
 {
     *info = (roost_info){.tables = 1};
     filter->kind->report.info(filter, info);
-    if (!info->inserted)
-        info->inserted = info->entries;
+    complete_info(filter, info);
 }
 
 void roost_filter_estimate_info(const roost_filter *filter, roost_info *info)
 {
     *info = (roost_info){.tables = 1};
     (filter->kind->report.estimate ? filter->kind->report.estimate : filter->kind->report.info)(filter, info);
-    if (!info->inserted)
-        info->inserted = info->entries;
+    complete_info(filter, info);
 }
 
 void roost_filter_get_brief_info(const roost_filter *filter, roost_info *info)
 {
     *info = (roost_info){.tables = 1};
     (filter->kind->report.brief ? filter->kind->report.brief : filter->kind->report.info)(filter, info);
-    if (!info->inserted)
-        info->inserted = info->entries;
+    complete_info(filter, info);
 }
 
 roost_status roost_filter_check(const roost_filter *filter)
 {
-    return filter->kind->report.check(filter);
+    return imported_check(filter->imported) ? filter->kind->report.check(filter) : ROOST_CORRUPT;
 }

@@ -29,6 +29,9 @@ struct change {
     uint64_t key, tag; /* their meaning is defined by the kind */
 };
 
+/* The table number of records about imported parts (importing.c), which no kind has for its own. */
+#define IMPORTED_TABLE 0xfd
+
 /* Records `oldest` to `next` - 1 are there, record r at place r modulo `room`. All zero: it has not begun. */
 struct journal {
     struct change *changes;
@@ -123,13 +126,22 @@ static inline void leave_out(struct selection *selection)
             selection->since = selection->left_out->to;
 }
 
-static inline bool next_selected(const struct journal *journal, struct selection *selection, uint64_t *record)
+static inline bool next_selected_record(const struct journal *journal, struct selection *selection, uint64_t *record)
 {
     leave_out(selection);
     if (selection->since >= journal->next)
         return false;
     *record = selection->since++;
     return true;
+}
+
+/* The same for the kinds, whose changes are all but those of imported parts. */
+static inline bool next_selected(const struct journal *journal, struct selection *selection, uint64_t *record)
+{
+    while (next_selected_record(journal, selection, record))
+        if (journal_table(journal, *record) != IMPORTED_TABLE)
+            return true;
+    return false;
 }
 
 static inline uint64_t count_selected(const struct journal *journal, struct selection selection)

@@ -61,6 +61,7 @@ struct sweep {
 };
 
 struct cuckoo_table;
+struct imported;
 
 /* ---- the groups -------------------------------------------------------------------------------------------------- */
 
@@ -298,7 +299,8 @@ struct roost_filter {
     struct journal *journal; /* never part of the state: the own one, or that of the series in which this is a table */
     uint8_t table;           /* which one; 0 outside series */
     bool in_series;
-    bool is_slim; /* it has no struct filter_own */
+    bool is_slim;              /* it has no struct filter_own */
+    struct imported *imported; /* NULL: none (importing.h). State, beside that of the kind */
 };
 
 /*
@@ -361,6 +363,7 @@ static inline void detach(struct roost_filter *filter)
     filter->journal = own ? &own->journal : &no_journal;
     filter->table = 0;
     filter->in_series = false;
+    filter->imported = NULL;
 }
 
 /* The struct itself; what is its own goes with it. */
@@ -424,7 +427,8 @@ static inline bool has_tables(const struct roost_filter *filter)
 /* Whether a record of the journal is about this filter. */
 static inline bool is_noted_here(const struct roost_filter *filter, uint64_t record)
 {
-    return !filter->in_series || journal_table(filter->journal, record) == filter->table;
+    uint8_t table = journal_table(filter->journal, record);
+    return filter->in_series ? table == filter->table : table != IMPORTED_TABLE;
 }
 
 extern const struct filter_kind bloom_kind, gcuckoo_kind, orcuckoo_kind;

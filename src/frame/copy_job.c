@@ -76,7 +76,11 @@ roost_status roost_copy_job_step(roost_copy_job *copying, roost_filter *filter, 
     uint64_t most = effort_for(copying, filter, effort), left = most;
     roost_status status = kind->incremental.copy_some(filter, copying->copy, &left, done);
     copying->copied += most - left;
-    return status == ROOST_OK && *done ? kind->incremental.copy_rest(filter, copying->copy) : status;
+    if (status == ROOST_OK && *done)
+        status = kind->incremental.copy_rest(filter, copying->copy);
+    if (status == ROOST_OK && *done && filter->imported)
+        status = imported_clone(filter->imported, &copying->copy->imported, &copying->copy->environment.allocator);
+    return status;
 }
 
 roost_filter *roost_copy_job_finish(roost_copy_job *copying)

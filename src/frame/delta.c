@@ -25,8 +25,10 @@ roost_status roost_filter_get_cursor(roost_filter *filter, roost_cursor *cursor)
 static roost_status write_selected(const roost_filter *filter, roost_buffer *frame, struct selection selection)
 {
     struct bit_writer writer;
-    frame_begin(&writer, filter);
-    return frame_end(&writer, frame, DELTA_FRAME, filter->kind->delta.write(filter, &writer, selection));
+    roost_status status = frame_begin_delta(&writer, filter, selection);
+    if (status == ROOST_OK)
+        status = filter->kind->delta.write(filter, &writer, selection);
+    return frame_end(&writer, frame, DELTA_FRAME, status);
 }
 
 roost_status roost_filter_encode_delta(roost_filter *filter, roost_buffer *frame, roost_cursor *next,
@@ -94,15 +96,34 @@ static bool skip_configuration(const roost_filter *filter, struct bit_reader *re
     return left >= size && memcmp(read_bytes(reader, size), bytes, size) == 0;
 }
 
+/* The parts first, since their join can be prepared and abandoned. */
+static roost_status merge_delta(roost_filter *filter, bool *grew, struct bit_reader *reader,
+                                const struct imported *imported)
+{
+    struct imported_join join;
+    roost_status status = prepare_import(filter, &join, imported);
+    if (status != ROOST_OK)
+        return status;
+    status = filter->kind->delta.merge(filter, grew, reader);
+    if (status == ROOST_OK)
+        *grew |= commit_import(filter, &join);
+    else
+        abandon_import(filter, &join);
+    return status;
+}
+
 roost_status roost_filter_merge_frame(roost_filter *filter, bool *changed, const void *frame, size_t size)
 {
     struct bit_reader reader;
     enum frame_type type;
     roost_filter *other;
+    struct imported *imported = NULL;
     bool grew = false;
     roost_status status = frame_open(&reader, &type, frame, size);
+    if (status == ROOST_OK && type == DELTA_FRAME)
+        status = frame_read_imported(&imported, &reader, &filter->environment.allocator);
     if (status == ROOST_OK && type == DELTA_FRAME && skip_configuration(filter, &reader)) {
-        status = filter->kind->delta.merge(filter, &grew, &reader);
+        status = merge_delta(filter, &grew, &reader, imported);
     } else if (status == ROOST_OK) {
         const roost_environment environment = whole_environment(filter);
         status = roost_filter_decode(&other, frame, size, &environment);
@@ -110,6 +131,7 @@ roost_status roost_filter_merge_frame(roost_filter *filter, bool *changed, const
             status = roost_filter_merge(filter, &grew, other);
         roost_filter_free(other);
     }
+    imported_free(imported, &filter->environment.allocator);
     if (changed)
         *changed = grew;
     return status;

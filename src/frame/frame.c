@@ -7,6 +7,9 @@
  *     +------+---------+------+--------+---------------+-------+----------+
  *                                      |<-------- length ----->|
  *
+ * Where the filter has imported parts, these come before the configuration: a byte that no kind has, the size of their
+ * bytes, and the bytes (../imported/imported_bytes.c).
+ *
  * One state has one frame. A delta is a frame of another type, with a part of a state for its body: deltas are not
  * canonical, since their content depends on the cursor. The checksum (XXH3-64 of all before it) detects accidental
  * damage; it does not stop forged frames, so the readers of configuration and state check each number as well. Nothing
@@ -22,18 +25,23 @@
 
 #define MAGIC          "Rost"
 #define MAGIC_BYTES    4
-#define FRAME_VERSION  3 /* the latest that there is */
+#define FRAME_VERSION  4 /* the latest that there is */
 #define CHECKSUM_BYTES 8
 #define LARGEST_HEADER (MAGIC_BYTES + 2 + 10)
+#define WITH_IMPORTED  0x40 /* the first byte of a body with imported parts */
+#define SECTION_HEADER (1 + 8)
 
 /* Kinds that came later have a later version, so that programs that do not know them report the version: windows that
-   grow have version 2, filters that are sets of prefixes version 3. A body begins with the kind of the filter. */
+   grow have version 2, filters that are sets of prefixes version 3, any with imported parts version 4. A body begins
+   with the kind of the filter, or with imported parts. */
 static uint8_t version_of(enum frame_type type, const uint8_t *body, size_t size)
 {
     static const uint8_t growing_window = 0x10 | ROOST_WINDOW, growing_counter = 0x10 | ROOST_COUNTER;
     bool filter = type == STATE_FRAME || type == DELTA_FRAME;
     if (!filter || size == 0)
         return 1;
+    if (body[0] == WITH_IMPORTED)
+        return 4;
     return body[0] & 0x20 ? 3 : body[0] == growing_window || body[0] == growing_counter ? 2 : 1;
 }
 
@@ -68,6 +76,74 @@ void frame_begin(struct bit_writer *writer, const roost_filter *filter)
     write_configuration(filter, writer);
 }
 
+/* Imported parts, and then the configuration. The size of their bytes is filled in behind them. */
+static size_t section_begin(struct bit_writer *writer, const roost_filter *filter)
+{
+    frame_begin_empty(writer, filter->environment.allocator);
+    size_t begin = writer->buffer.size;
+    write_byte(writer, WITH_IMPORTED);
+    write_fixed64(writer, 0);
+    return begin;
+}
+
+static void section_end(struct bit_writer *writer, const roost_filter *filter, size_t begin)
+{
+    if (!writer->failed)
+        store_word(writer->buffer.data + begin + 1, writer->buffer.size - begin - SECTION_HEADER);
+    write_configuration(filter, writer);
+}
+
+void frame_begin_state(struct bit_writer *writer, const roost_filter *filter)
+{
+    if (!filter->imported) {
+        frame_begin(writer, filter);
+        return;
+    }
+    size_t begin = section_begin(writer, filter);
+    imported_write(filter->imported, writer);
+    section_end(writer, filter, begin);
+}
+
+void frame_begin_part(struct bit_writer *writer, const roost_filter *filter, size_t part)
+{
+    size_t begin = section_begin(writer, filter);
+    imported_write_part(filter->imported, part, writer);
+    section_end(writer, filter, begin);
+}
+
+roost_status frame_begin_delta(struct bit_writer *writer, const roost_filter *filter, struct selection selection)
+{
+    bool any = false;
+    if (!filter->imported) {
+        frame_begin(writer, filter);
+        return ROOST_OK;
+    }
+    size_t begin = section_begin(writer, filter);
+    roost_status status = write_imported_changes(filter, writer, selection, &any);
+    if (any) {
+        section_end(writer, filter, begin);
+        return status;
+    }
+    bit_writer_release(writer);
+    frame_begin(writer, filter);
+    return status;
+}
+
+roost_status frame_read_imported(struct imported **imported, struct bit_reader *reader,
+                                 const roost_allocator *allocator)
+{
+    struct bit_reader ahead = *reader;
+    *imported = NULL;
+    if (read_byte(&ahead) != WITH_IMPORTED || ahead.failed)
+        return ROOST_OK;
+    uint64_t size = read_fixed64(&ahead);
+    if (ahead.failed || size > reader_bits_left(&ahead) / 8)
+        return ROOST_CORRUPT;
+    struct bit_reader section = bit_reader_over(read_bytes(&ahead, (size_t)size), (size_t)size);
+    *reader = ahead;
+    return imported_read(imported, &section, allocator);
+}
+
 roost_status frame_end(struct bit_writer *writer, roost_buffer *frame, enum frame_type type, roost_status status)
 {
     bit_writer_reserve(writer, CHECKSUM_BYTES);
@@ -84,7 +160,7 @@ roost_status frame_end(struct bit_writer *writer, roost_buffer *frame, enum fram
 roost_status roost_filter_encode(const roost_filter *filter, roost_buffer *frame)
 {
     struct bit_writer writer;
-    frame_begin(&writer, filter);
+    frame_begin_state(&writer, filter);
     return frame_end(&writer, frame, STATE_FRAME, filter->kind->encoding.write_state(filter, &writer));
 }
 
@@ -144,13 +220,18 @@ uint64_t roost_frame_get_memory(const void *frame, size_t size)
     struct bit_reader reader;
     enum frame_type type;
     roost_filter *empty = NULL;
+    struct imported *imported = NULL;
     roost_environment environment = environment_or_default(NULL);
     roost_status status = frame_open(&reader, &type, frame, size);
     if (status == ROOST_OK)
+        status = frame_read_imported(&imported, &reader, &environment.allocator);
+    if (status == ROOST_OK)
         status = open_configured(&empty, &reader, &environment);
+    uint64_t bytes = imported_memory(imported);
+    imported_free(imported, &environment.allocator);
     if (status != ROOST_OK)
         return status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE ? UINT64_MAX : 0;
-    uint64_t bytes = empty->kind->report.memory(empty);
+    bytes += empty->kind->report.memory(empty);
     roost_filter_free(empty);
     return bytes;
 }
@@ -175,10 +256,17 @@ roost_status roost_filter_decode(roost_filter **filter, const void *frame, size_
     struct bit_reader reader;
     enum frame_type type;
     roost_filter *decoded = NULL;
+    struct imported *imported = NULL;
     roost_environment complete = environment_or_default(environment);
     roost_status status = frame_open(&reader, &type, frame, size);
     if (status == ROOST_OK)
+        status = frame_read_imported(&imported, &reader, &complete.allocator);
+    if (status == ROOST_OK)
         status = open_configured(&decoded, &reader, &complete);
+    if (status == ROOST_OK)
+        status = adopt_import(decoded, imported);
+    else
+        imported_free(imported, &complete.allocator);
     if (status == ROOST_OK)
         status = type == STATE_FRAME ? read_whole(decoded, &reader) : read_delta(decoded, &reader);
     if (status == ROOST_OK)

@@ -3,6 +3,7 @@
 #define FRAME_FRAME_H
 
 #include "../filter/configuration.h"
+#include "../filter/importing.h"
 
 enum frame_type {
     STATE_FRAME = 1,
@@ -10,8 +11,12 @@ enum frame_type {
     MULTISET_FRAME = 3,
 };
 
-/* A writer that has left room for the header and holds the configuration; the body goes in next. */
+/* A writer that has left room for the header and holds the configuration; the body goes in next. `frame_begin` is for
+   bodies about the filter alone; the others put imported parts in front: all, one, or what the records say. */
 void frame_begin(struct bit_writer *writer, const roost_filter *filter);
+void frame_begin_state(struct bit_writer *writer, const roost_filter *filter);
+void frame_begin_part(struct bit_writer *writer, const roost_filter *filter, size_t part);
+roost_status frame_begin_delta(struct bit_writer *writer, const roost_filter *filter, struct selection selection);
 
 /* One that holds nothing yet; the configuration goes in next. */
 void frame_begin_empty(struct bit_writer *writer, roost_allocator allocator);
@@ -21,7 +26,10 @@ roost_status frame_end(struct bit_writer *writer, roost_buffer *frame, enum fram
 
 /* From the magic to the checksum; `reader` then has the configuration and the body, and nothing else. */
 roost_status frame_open(struct bit_reader *reader, enum frame_type *type, const uint8_t *frame, size_t size);
-/* The same for a multiset. */
+/* The imported parts that come before the configuration; NULL if there are none. */
+roost_status frame_read_imported(struct imported **imported, struct bit_reader *reader,
+                                 const roost_allocator *allocator);
+/* The same for a multiset, which has none. */
 roost_status frame_open_multiset(struct bit_reader *reader, const uint8_t *frame, size_t size);
 
 #endif

@@ -16,6 +16,8 @@
  *     deltas     b:1 b:2 (2 live)  b:3 (live)
  *     sweep      a:2 is dropped, and encoded as a delta with its class
  *
+ * Imported parts are one delta each: they are immutable and cannot be cut, and merging one copies its bytes.
+ *
  * A kind that cannot be cut (windows and counters, which are small) is one delta: the frame as it came.
  */
 #include "frame.h"
@@ -147,12 +149,28 @@ static bool is_of_configuration(const roost_merge_job *merging)
            (size == merging->configuration_size && memcmp(bytes, merging->configuration, size) == 0);
 }
 
+/* With nothing of the filter itself. */
+static roost_status take_part(roost_merge_job *merging, size_t part)
+{
+    const roost_filter *other = merging->other;
+    struct bit_writer writer;
+    if (!make_room(merging))
+        return ROOST_NO_MEMORY;
+    frame_begin_part(&writer, other, part);
+    roost_status status = other->kind->delta.write(other, &writer, (struct selection){.since = other->journal->next});
+    status = frame_end(&writer, &merging->deltas[merging->count], DELTA_FRAME, status);
+    merging->count += status == ROOST_OK;
+    return status;
+}
+
 static roost_status cut_other(roost_merge_job *merging, size_t part_bytes)
 {
     struct frame_sink sink = {{take_delta, false}, merging};
     roost_status status =
         merging->other->kind->incremental.cut(merging->other, &merging->known, part_bytes, &sink.sink);
     merging->sweeps = sink.sink.removals;
+    for (size_t i = 0; merging->other->imported && i < merging->other->imported->count && status == ROOST_OK; i++)
+        status = take_part(merging, i);
     return status;
 }
 

@@ -43,8 +43,10 @@ static void write_journal(const roost_filter *filter, struct bit_writer *writer)
 {
     const struct journal *journal = filter->journal;
     struct number_rows rows = {.filter = filter, .fetch = filter->kind->journal.numbers_after_decode};
-    write_fixed64(writer, journal->incarnation);
-    if (!journal_is_on(journal))
+    /* records about imported parts have no stored form; without a journal the next sync compares states */
+    bool kept = journal_is_on(journal) && !filter->imported;
+    write_fixed64(writer, kept ? journal->incarnation : 0);
+    if (!kept)
         return;
     write_varint(writer, journal->oldest);
     write_varint(writer, journal_length(journal));

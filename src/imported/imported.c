@@ -1,0 +1,751 @@
+/*
+ * Imported parts: the lattice, queries and removals.
+ *
+ * RedisBloom's filters are chains of arrays. A scaling Bloom filter has Bloom arrays, each stricter than the one before
+ * it; a cuckoo filter has tables of fingerprints of 8 bits. Elements cannot be read back from them, so each array
+ * becomes a *part* here, as it is:
+ *
+ *     Bloom     bit (a + i b) mod bits, i = 0 ... k - 1, with a = murmur(key, constant), b = murmur(key, a)
+ *     cuckoo    fingerprint f = h mod 255 + 1, buckets h mod n and (h xor f * constant) mod n, with h = murmur(key, 0)
+ *
+ * The lattice. A part is named by the hash of all that it is, so two replicas that import the same dump have the same
+ * part, and nothing about a part ever changes but one thing: copies may be removed from a cuckoo part. Its slots never
+ * move, since nothing is ever kicked, so (part, slot) names one copy for ever, in all replicas. So the state is
+ *
+ *     for each part    absent < present
+ *     for each slot    live < removed
+ *
+ * a product of chains. Merge is the pointwise maximum: the union of the parts, and of the removed slots. It is
+ * idempotent, commutative and associative; add wins does not arise, since nothing is added here. Removals may come
+ * before their part does (a lost delta): they are kept, and count once it is there.
+ *
+ * Which copy. Two elements may share fingerprint and buckets, and an array cannot tell which slot is whose. A removal
+ * takes the first live slot, in the order of parts, buckets and slots. That is a function of the state, so two replicas
+ * with equal states that remove an element at the same time choose the same copy: it is removed once. If they remove
+ * two elements that share a class, they also choose the same copy, and one more is left than should be. This is the
+ * safe side: a later query answers yes once too often, and no element that is there is ever lost. (If the rule were
+ * random, two removals of one element that was added once could take another element's copy with them.)
+ *
+ *     slots of a class    x y        Tokyo removes x, Osaka removes y: both remove the first
+ *     merged              . y        the class still answers yes
+ *
+ * A caller that removes elements that it never added loses others, as in the program that made the part: one time in
+ * about 255 / (2 bucket size). So the caller looks in the Roost filter first, whose fingerprints are longer.
+ *
+ * Digest: the sum of a hash of each part's id, and of each removed slot under the id for a seed.
+ */
+#include "imported.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "murmur.h"
+#include "../base/hash.h"
+
+#define BLOOM_SEED_64  MURMUR_64
+#define BLOOM_SEED_32  0x9747b28cu
+#define MOST_BITS      (UINT64_C(1) << 56)
+#define MOST_PROBES    2048
+#define MOST_WIDTH     255
+#define LEAST_SET_ROOM 8
+
+/* ---- slots -------------------------------------------------------------------------------------------------------- */
+
+static uint64_t slot_home(const struct slot_set *set, uint64_t slot)
+{
+    return (slot * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (set->room - 1);
+}
+
+static bool slot_set_has(const struct slot_set *set, uint64_t slot)
+{
+    if (set->count == 0)
+        return false;
+    for (uint64_t i = slot_home(set, slot);; i = (i + 1) & (set->room - 1))
+        if (set->table[i] == 0 || set->table[i] == slot + 1)
+            return set->table[i] != 0;
+}
+
+static void slot_set_put(struct slot_set *set, uint64_t slot)
+{
+    uint64_t i = slot_home(set, slot);
+    while (set->table[i] != 0)
+        i = (i + 1) & (set->room - 1);
+    set->table[i] = slot + 1;
+    set->count++;
+}
+
+static bool slot_set_allocate(struct slot_set *set, uint64_t count, const roost_allocator *allocator)
+{
+    uint64_t room = LEAST_SET_ROOM;
+    while (room < 2 * count)
+        room *= 2;
+    *set = (struct slot_set){memory_allocate(allocator, room * sizeof *set->table), room, 0};
+    return set->table;
+}
+
+static void slot_set_release(struct slot_set *set, const roost_allocator *allocator)
+{
+    memory_release(allocator, set->table);
+    *set = (struct slot_set){0};
+}
+
+static void slot_set_add_all(struct slot_set *set, const struct slot_set *other)
+{
+    for (uint64_t i = 0; i < other->room; i++)
+        if (other->table[i] != 0 && !slot_set_has(set, other->table[i] - 1))
+            slot_set_put(set, other->table[i] - 1);
+}
+
+/* Makes room for so many more; false, and nothing changed, without memory. */
+static bool slot_set_reserve(struct slot_set *set, uint64_t more, const roost_allocator *allocator)
+{
+    struct slot_set larger;
+    if (set->room >= 2 * (set->count + more))
+        return true;
+    if (!slot_set_allocate(&larger, 2 * (set->count + more), allocator))
+        return false;
+    slot_set_add_all(&larger, set);
+    slot_set_release(set, allocator);
+    *set = larger;
+    return true;
+}
+
+bool slot_set_insert(struct slot_set *set, uint64_t slot, const roost_allocator *allocator)
+{
+    if (!slot_set_reserve(set, 1, allocator))
+        return false;
+    slot_set_put(set, slot);
+    return true;
+}
+
+/* ---- parts -------------------------------------------------------------------------------------------------------- */
+
+static bool is_cuckoo(const struct imported_part *part)
+{
+    return !part->bytes || part->part.form == ROOST_IMPORTED_CUCKOO;
+}
+
+static bool bloom_is_sound(const roost_imported_part *part)
+{
+    return part->places >= 1 && part->places <= MOST_BITS && part->width >= 1 && part->width <= MOST_PROBES &&
+           part->size == (part->places + 63) / 64 * 8 && part->fpr > 0 && part->fpr < 1 && part->deleted == 0;
+}
+
+static bool cuckoo_is_sound(const roost_imported_part *part)
+{
+    return part->places >= 1 && (part->places & (part->places - 1)) == 0 && part->width >= 1 &&
+           part->width <= MOST_WIDTH && part->places <= MOST_SLOT / MOST_WIDTH &&
+           part->size == part->places * part->width && part->capacity == 0 && part->items == 0 && part->fpr == 0;
+}
+
+bool part_is_sound(const roost_imported_part *part)
+{
+    return part->form == ROOST_IMPORTED_BLOOM || part->form == ROOST_IMPORTED_BLOOM_32 ? bloom_is_sound(part)
+           : part->form == ROOST_IMPORTED_CUCKOO                                       ? cuckoo_is_sound(part)
+                                                                                       : false;
+}
+
+uint128 part_id(const roost_imported_part *part, const uint8_t *bytes)
+{
+    uint8_t fields[7 * 8];
+    uint64_t rate;
+    memcpy(&rate, &part->fpr, sizeof rate);
+    const uint64_t numbers[7] = {part->form,  part->places,  part->width, part->capacity,
+                                 part->items, part->deleted, rate};
+    for (size_t i = 0; i < 7; i++)
+        store_word(fields + 8 * i, numbers[i]);
+    uint64_t seed = hash_bytes(0, fields, sizeof fields).low;
+    return hash_to_number(hash_bytes(seed, bytes, part->size)) + hash_number(1, seed);
+}
+
+static uint128 digest_of_part(uint128 id)
+{
+    uint8_t bytes[16];
+    store_double_word(bytes, id);
+    return hash_to_number(hash_bytes(2, bytes, sizeof bytes));
+}
+
+static uint128 digest_of_slot(uint128 id, uint64_t slot)
+{
+    return hash_number((uint64_t)id ^ (uint64_t)(id >> 64), slot);
+}
+
+static uint64_t count_live(const struct imported_part *part)
+{
+    uint64_t live = 0;
+    if (!part->bytes || !is_cuckoo(part))
+        return 0;
+    for (size_t i = 0; i < part->part.size; i++)
+        live += part->bytes[i] != 0;
+    for (uint64_t i = 0; i < part->removed.room; i++)
+        if (part->removed.table[i] != 0 && part->removed.table[i] <= part->part.size &&
+            part->bytes[part->removed.table[i] - 1] != 0)
+            live--;
+    return live;
+}
+
+static uint128 sum_of(const struct imported *imported)
+{
+    uint128 sum = 0;
+    for (size_t i = 0; i < imported->count; i++) {
+        const struct imported_part *part = &imported->parts[i];
+        if (part->bytes)
+            sum += digest_of_part(part->id);
+        for (uint64_t j = 0; j < part->removed.room; j++)
+            if (part->removed.table[j] != 0)
+                sum += digest_of_slot(part->id, part->removed.table[j] - 1);
+    }
+    return sum;
+}
+
+void imported_complete(struct imported *imported)
+{
+    for (size_t i = 0; i < imported->count; i++)
+        imported->parts[i].live = count_live(&imported->parts[i]);
+    imported->digest = sum_of(imported);
+}
+
+static bool copy_bytes(struct imported_part *part, const void *bytes, const roost_allocator *allocator)
+{
+    part->bytes = memory_allocate(allocator, part->part.size);
+    if (!part->bytes)
+        return false;
+    memcpy(part->bytes, bytes, part->part.size);
+    part->part.bytes = NULL;
+    return true;
+}
+
+static void part_release(struct imported_part *part, const roost_allocator *allocator)
+{
+    memory_release(allocator, part->bytes);
+    slot_set_release(&part->removed, allocator);
+}
+
+static bool part_clone(struct imported_part *copy, const struct imported_part *part, const roost_allocator *allocator)
+{
+    *copy = *part;
+    copy->bytes = NULL;
+    copy->removed = (struct slot_set){0};
+    if (part->bytes && !copy_bytes(copy, part->bytes, allocator))
+        return false;
+    if (part->removed.count > 0) {
+        if (!slot_set_allocate(&copy->removed, part->removed.count, allocator)) {
+            part_release(copy, allocator);
+            return false;
+        }
+        slot_set_add_all(&copy->removed, &part->removed);
+    }
+    return true;
+}
+
+/* ---- sets of parts ------------------------------------------------------------------------------------------------ */
+
+void imported_free(struct imported *imported, const roost_allocator *allocator)
+{
+    if (!imported)
+        return;
+    for (size_t i = 0; i < imported->count; i++)
+        part_release(&imported->parts[i], allocator);
+    memory_release(allocator, imported->parts);
+    memory_release(allocator, imported);
+}
+
+/* Empty, with room for so many parts. */
+struct imported *imported_allocate(size_t room, const roost_allocator *allocator)
+{
+    struct imported *made = memory_allocate(allocator, sizeof *made);
+    if (!made)
+        return NULL;
+    *made = (struct imported){.parts = memory_allocate(allocator, (room + 1) * sizeof *made->parts)};
+    if (!made->parts) {
+        memory_release(allocator, made);
+        return NULL;
+    }
+    return made;
+}
+
+/* Where the part is, or would be. */
+static size_t place_of(const struct imported *imported, uint128 id)
+{
+    size_t low = 0, high = imported->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (imported->parts[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static const struct imported_part *find_part(const struct imported *imported, uint128 id)
+{
+    size_t place = imported ? place_of(imported, id) : 0;
+    return imported && place < imported->count && imported->parts[place].id == id ? &imported->parts[place] : NULL;
+}
+
+static roost_status import_part(struct imported *imported, const roost_imported_part *part,
+                                const roost_allocator *allocator)
+{
+    if (!part_is_sound(part))
+        return ROOST_INVALID;
+    struct imported_part made = {.id = part_id(part, part->bytes), .part = *part};
+    size_t place = place_of(imported, made.id);
+    if (place < imported->count && imported->parts[place].id == made.id)
+        return ROOST_OK;
+    if (!copy_bytes(&made, part->bytes, allocator))
+        return ROOST_NO_MEMORY;
+    memmove(&imported->parts[place + 1], &imported->parts[place], (imported->count - place) * sizeof *imported->parts);
+    imported->parts[place] = made;
+    imported->count++;
+    return ROOST_OK;
+}
+
+roost_status imported_new(struct imported **imported, const roost_allocator *allocator,
+                          const roost_imported_part *parts, size_t count)
+{
+    *imported = NULL;
+    if (count > MOST_PARTS)
+        return ROOST_TOO_LARGE;
+    struct imported *made = imported_allocate(count, allocator);
+    roost_status status = made ? ROOST_OK : ROOST_NO_MEMORY;
+    for (size_t i = 0; i < count && status == ROOST_OK; i++)
+        status = import_part(made, &parts[i], allocator);
+    if (status != ROOST_OK) {
+        imported_free(made, allocator);
+        return status;
+    }
+    imported_complete(made);
+    *imported = made;
+    return ROOST_OK;
+}
+
+roost_status imported_clone(const struct imported *imported, struct imported **copy, const roost_allocator *allocator)
+{
+    struct imported *made = imported_allocate(imported->count, allocator);
+    *copy = NULL;
+    if (!made)
+        return ROOST_NO_MEMORY;
+    for (; made->count < imported->count; made->count++)
+        if (!part_clone(&made->parts[made->count], &imported->parts[made->count], allocator)) {
+            imported_free(made, allocator);
+            return ROOST_NO_MEMORY;
+        }
+    made->digest = imported->digest;
+    *copy = made;
+    return ROOST_OK;
+}
+
+void imported_move(struct imported **imported, const struct memory_mover *mover)
+{
+    if (!*imported)
+        return;
+    *imported = memory_moved(mover, *imported);
+    (*imported)->parts = memory_moved(mover, (*imported)->parts);
+    for (size_t i = 0; i < (*imported)->count; i++) {
+        struct imported_part *part = &(*imported)->parts[i];
+        part->bytes = memory_moved(mover, part->bytes);
+        part->removed.table = memory_moved(mover, part->removed.table);
+    }
+}
+
+bool imported_has_bloom(const struct imported *imported)
+{
+    for (size_t i = 0; imported && i < imported->count; i++)
+        if (!is_cuckoo(&imported->parts[i]))
+            return true;
+    return false;
+}
+
+bool imported_has_cuckoo(const struct imported *imported)
+{
+    for (size_t i = 0; imported && i < imported->count; i++)
+        if (is_cuckoo(&imported->parts[i]))
+            return true;
+    return false;
+}
+
+/* ---- queries ------------------------------------------------------------------------------------------------------ */
+
+/* The hashes of a key. The two of Bloom parts are computed where there is such a part. */
+struct murmured {
+    const uint8_t *key;
+    size_t size;
+    uint64_t first[2], second[2]; /* of 64 bits, of 32 */
+    bool known[2];
+    uint64_t cuckoo;
+};
+
+static void hash_for(struct murmured *hash, bool narrow)
+{
+    if (hash->known[narrow])
+        return;
+    uint64_t first =
+        narrow ? murmur_32(hash->key, hash->size, BLOOM_SEED_32) : murmur_64(hash->key, hash->size, BLOOM_SEED_64);
+    hash->first[narrow] = first;
+    hash->second[narrow] =
+        narrow ? murmur_32(hash->key, hash->size, (uint32_t)first) : murmur_64(hash->key, hash->size, first);
+    hash->known[narrow] = true;
+}
+
+static bool bloom_part_contains(const struct imported_part *part, struct murmured *hash)
+{
+    bool narrow = part->part.form == ROOST_IMPORTED_BLOOM_32;
+    hash_for(hash, narrow);
+    uint64_t position = hash->first[narrow];
+    for (uint32_t i = 0; i < part->part.width; i++, position += hash->second[narrow]) {
+        uint64_t bit = position % part->part.places;
+        if (!(part->bytes[bit / 8] >> (bit % 8) & 1))
+            return false;
+    }
+    return true;
+}
+
+/* The slots of a key in a cuckoo part, one bucket after the other; a bucket that is both counts once. */
+struct slots {
+    uint64_t bucket[2];
+    unsigned buckets;
+    uint8_t fingerprint;
+};
+
+static struct slots slots_in(const struct imported_part *part, uint64_t hash)
+{
+    uint64_t fingerprint = hash % 255 + 1, other = hash ^ fingerprint * MURMUR_32;
+    struct slots slots = {{hash & (part->part.places - 1), other & (part->part.places - 1)}, 2, (uint8_t)fingerprint};
+    slots.buckets = slots.bucket[0] == slots.bucket[1] ? 1 : 2;
+    return slots;
+}
+
+/* The next live slot of the fingerprint from place `at` on, which counts through both buckets. False: no more. */
+static bool next_live(const struct imported_part *part, const struct slots *slots, uint32_t *at, uint64_t *slot)
+{
+    for (; *at < slots->buckets * part->part.width; ++*at) {
+        *slot = slots->bucket[*at / part->part.width] * part->part.width + *at % part->part.width;
+        if (part->bytes[*slot] == slots->fingerprint && !slot_set_has(&part->removed, *slot)) {
+            ++*at;
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint64_t count_in(const struct imported_part *part, uint64_t hash, uint64_t most)
+{
+    struct slots slots = slots_in(part, hash);
+    uint64_t slot, count = 0;
+    for (uint32_t at = 0; count < most && next_live(part, &slots, &at, &slot);)
+        count++;
+    return count;
+}
+
+static struct murmured murmured_key(const struct imported *imported, const void *key, size_t size)
+{
+    struct murmured hash = {.key = key, .size = size};
+    if (imported_has_cuckoo(imported))
+        hash.cuckoo = murmur_64(key, size, 0);
+    return hash;
+}
+
+/* The newest parts of a chain are the largest, but no order helps all callers. */
+bool imported_contains(const struct imported *imported, const void *key, size_t size)
+{
+    struct murmured hash = murmured_key(imported, key, size);
+    for (size_t i = 0; i < imported->count; i++) {
+        const struct imported_part *part = &imported->parts[i];
+        if (part->bytes && (is_cuckoo(part) ? count_in(part, hash.cuckoo, 1) > 0 : bloom_part_contains(part, &hash)))
+            return true;
+    }
+    return false;
+}
+
+uint64_t imported_count(const struct imported *imported, const void *key, size_t size)
+{
+    struct murmured hash = murmured_key(imported, key, size);
+    uint64_t count = 0;
+    for (size_t i = 0; i < imported->count; i++)
+        if (imported->parts[i].bytes && is_cuckoo(&imported->parts[i]))
+            count += count_in(&imported->parts[i], hash.cuckoo, UINT64_MAX);
+    return count;
+}
+
+/* ---- removal ------------------------------------------------------------------------------------------------------ */
+
+static void remove_slot(struct imported *imported, struct imported_part *part, uint64_t slot,
+                        const struct imported_observer *observer)
+{
+    slot_set_put(&part->removed, slot);
+    part->live -= part->bytes && is_cuckoo(part) && slot < part->part.size && part->bytes[slot] != 0;
+    imported->digest += digest_of_slot(part->id, slot);
+    observer->removed(observer->context, part->id, slot);
+}
+
+/* Room first, so that nothing is removed where something fails. */
+static bool reserve_removals(struct imported *imported, uint64_t hash, const roost_allocator *allocator)
+{
+    for (size_t i = 0; i < imported->count; i++) {
+        struct imported_part *part = &imported->parts[i];
+        uint64_t count = part->bytes && is_cuckoo(part) ? count_in(part, hash, UINT64_MAX) : 0;
+        if (count > 0 && !slot_set_reserve(&part->removed, count, allocator))
+            return false;
+    }
+    return true;
+}
+
+roost_status imported_remove(struct imported *imported, bool *changed, const void *key, size_t size, bool all,
+                             const roost_allocator *allocator, const struct imported_observer *observer)
+{
+    uint64_t hash = murmur_64(key, size, 0), slot;
+    *changed = false;
+    if (!reserve_removals(imported, hash, allocator))
+        return ROOST_NO_MEMORY;
+    for (size_t i = 0; i < imported->count && (all || !*changed); i++) {
+        struct imported_part *part = &imported->parts[i];
+        if (!part->bytes || !is_cuckoo(part))
+            continue;
+        struct slots slots = slots_in(part, hash);
+        for (uint32_t at = 0; (all || !*changed) && next_live(part, &slots, &at, &slot); *changed = true)
+            remove_slot(imported, part, slot, observer);
+    }
+    return ROOST_OK;
+}
+
+/* ---- lattice ------------------------------------------------------------------------------------------------------ */
+
+static bool has_all_slots(const struct slot_set *set, const struct slot_set *other)
+{
+    for (uint64_t i = 0; i < other->room; i++)
+        if (other->table[i] != 0 && !slot_set_has(set, other->table[i] - 1))
+            return false;
+    return true;
+}
+
+/* Whether all of `other` is in the first. */
+static bool includes(const struct imported *imported, const struct imported *other)
+{
+    for (size_t i = 0; other && i < other->count; i++) {
+        const struct imported_part *theirs = &other->parts[i], *mine = find_part(imported, theirs->id);
+        if (!mine || (theirs->bytes && !mine->bytes) || !has_all_slots(&mine->removed, &theirs->removed))
+            return false;
+    }
+    return true;
+}
+
+/* `joined` has what `mine` has, and shares its memory; where `theirs` has more, it gets memory of its own. */
+static bool join_part(struct imported_part *joined, const struct imported_part *mine,
+                      const struct imported_part *theirs, const roost_allocator *allocator)
+{
+    *joined = *mine;
+    bool arrives = theirs->bytes && !mine->bytes, removes = !has_all_slots(&mine->removed, &theirs->removed);
+    if (arrives) {
+        joined->part = theirs->part;
+        if (!copy_bytes(joined, theirs->bytes, allocator))
+            return false;
+    }
+    if (removes) {
+        if (!slot_set_allocate(&joined->removed, mine->removed.count + theirs->removed.count, allocator)) {
+            memory_release(allocator, arrives ? joined->bytes : NULL);
+            return false;
+        }
+        slot_set_add_all(&joined->removed, &mine->removed);
+        slot_set_add_all(&joined->removed, &theirs->removed);
+    }
+    if (arrives || removes)
+        joined->live = count_live(joined);
+    return true;
+}
+
+void imported_abandon(struct imported_join *join, const roost_allocator *allocator)
+{
+    for (size_t i = 0; join->joined && i < join->joined->count; i++) {
+        struct imported_part *part = &join->joined->parts[i];
+        const struct imported_part *mine = find_part(join->mine, part->id);
+        if (!mine || mine->bytes != part->bytes)
+            memory_release(allocator, part->bytes);
+        if (!mine || mine->removed.table != part->removed.table)
+            memory_release(allocator, part->removed.table);
+    }
+    if (join->joined)
+        memory_release(allocator, join->joined->parts);
+    memory_release(allocator, join->joined);
+    *join = (struct imported_join){0};
+}
+
+/* The next part in ascending order of either. */
+static bool join_next(struct imported_join *join, const struct imported *other, size_t at[2],
+                      const roost_allocator *allocator)
+{
+    static const struct imported none;
+    const struct imported *mine = join->mine ? join->mine : &none;
+    struct imported_part *joined = &join->joined->parts[join->joined->count];
+    bool left = at[0] < mine->count, right = at[1] < other->count;
+    if (left && right && mine->parts[at[0]].id == other->parts[at[1]].id)
+        return join_part(joined, &mine->parts[at[0]++], &other->parts[at[1]++], allocator);
+    if (left && (!right || mine->parts[at[0]].id < other->parts[at[1]].id)) {
+        *joined = mine->parts[at[0]++];
+        return true;
+    }
+    return part_clone(joined, &other->parts[at[1]++], allocator);
+}
+
+/* Whether the parts stay as they are, and only slots are removed. */
+static bool only_removes(const struct imported *mine, const struct imported *other)
+{
+    for (size_t i = 0; i < other->count; i++) {
+        const struct imported_part *part = find_part(mine, other->parts[i].id);
+        if (!part || (other->parts[i].bytes && !part->bytes))
+            return false;
+    }
+    return true;
+}
+
+/* Room for all removals: what is left to do cannot fail, and takes as long as they are many. */
+static roost_status prepare_removals(struct imported_join *join, const struct imported *other,
+                                     const roost_allocator *allocator)
+{
+    for (size_t i = 0; i < other->count; i++) {
+        struct imported_part *part = &join->mine->parts[place_of(join->mine, other->parts[i].id)];
+        if (!slot_set_reserve(&part->removed, other->parts[i].removed.count, allocator))
+            return ROOST_NO_MEMORY;
+    }
+    join->removals = other;
+    return ROOST_OK;
+}
+
+static roost_status prepare_parts(struct imported_join *join, const struct imported *other,
+                                  const roost_allocator *allocator)
+{
+    size_t at[2] = {0, 0}, count = join->mine ? join->mine->count : 0;
+    if (count + other->count > MOST_PARTS)
+        return ROOST_TOO_LARGE;
+    join->joined = imported_allocate(count + other->count, allocator);
+    if (!join->joined)
+        return ROOST_NO_MEMORY;
+    for (; at[0] < count || at[1] < other->count; join->joined->count++)
+        if (!join_next(join, other, at, allocator)) {
+            imported_abandon(join, allocator);
+            return ROOST_NO_MEMORY;
+        }
+    join->joined->digest = sum_of(join->joined);
+    return ROOST_OK;
+}
+
+roost_status imported_prepare(struct imported_join *join, struct imported *mine, const struct imported *other,
+                              const roost_allocator *allocator)
+{
+    *join = (struct imported_join){.mine = mine};
+    if (!other || includes(mine, other))
+        return ROOST_OK;
+    roost_status status = mine && only_removes(mine, other) ? prepare_removals(join, other, allocator)
+                                                            : prepare_parts(join, other, allocator);
+    join->changed = status == ROOST_OK;
+    return status;
+}
+
+static void observe_new(const struct imported_part *part, const struct imported_part *before,
+                        const struct imported_observer *observer)
+{
+    if (part->bytes && !(before && before->bytes))
+        observer->arrived(observer->context, part->id);
+    for (uint64_t i = 0; i < part->removed.room; i++)
+        if (part->removed.table[i] != 0 && !(before && slot_set_has(&before->removed, part->removed.table[i] - 1)))
+            observer->removed(observer->context, part->id, part->removed.table[i] - 1);
+}
+
+static void commit_removals(struct imported *mine, const struct imported *other,
+                            const struct imported_observer *observer)
+{
+    for (size_t i = 0; i < other->count; i++) {
+        const struct slot_set *removed = &other->parts[i].removed;
+        struct imported_part *part = &mine->parts[place_of(mine, other->parts[i].id)];
+        for (uint64_t j = 0; j < removed->room; j++)
+            if (removed->table[j] != 0 && !slot_set_has(&part->removed, removed->table[j] - 1))
+                remove_slot(mine, part, removed->table[j] - 1, observer);
+    }
+}
+
+struct imported *imported_commit(struct imported_join *join, const roost_allocator *allocator,
+                                 const struct imported_observer *observer)
+{
+    struct imported *mine = join->mine;
+    if (join->removals)
+        commit_removals(mine, join->removals, observer);
+    if (!join->joined)
+        return mine;
+    for (size_t i = 0; i < join->joined->count; i++) {
+        struct imported_part *part = &join->joined->parts[i];
+        const struct imported_part *before = find_part(mine, part->id);
+        if (!before || before->bytes != part->bytes || before->removed.table != part->removed.table)
+            observe_new(part, before, observer);
+        if (before && before->removed.table != part->removed.table)
+            memory_release(allocator, before->removed.table);
+    }
+    if (mine)
+        memory_release(allocator, mine->parts);
+    memory_release(allocator, mine);
+    return join->joined;
+}
+
+roost_order imported_compare(const struct imported *imported, const struct imported *other)
+{
+    return (includes(imported, other) ? 0u : (unsigned)ROOST_BEFORE) |
+           (includes(other, imported) ? 0u : (unsigned)ROOST_AFTER);
+}
+
+uint128 imported_digest(const struct imported *imported)
+{
+    return imported ? imported->digest : 0;
+}
+
+/* ---- report ------------------------------------------------------------------------------------------------------- */
+
+uint64_t imported_memory(const struct imported *imported)
+{
+    uint64_t bytes = imported ? sizeof *imported : 0;
+    for (size_t i = 0; imported && i < imported->count; i++) {
+        const struct imported_part *part = &imported->parts[i];
+        bytes += sizeof *part + (part->bytes ? part->part.size : 0) + part->removed.room * sizeof *part->removed.table;
+    }
+    return bytes;
+}
+
+/* A key reads two buckets, and each of their live slots has its fingerprint with a probability of 1 in 255. */
+static double rate_of(const struct imported_part *part)
+{
+    if (!is_cuckoo(part))
+        return part->part.fpr;
+    return -expm1(log1p(-1.0 / 255) * 2 * (double)part->live / (double)part->part.places);
+}
+
+void imported_info(const struct imported *imported, roost_imported_info *info)
+{
+    double none = 1;
+    *info = (roost_imported_info){.bytes = imported_memory(imported)};
+    for (size_t i = 0; imported && i < imported->count; i++) {
+        const struct imported_part *part = &imported->parts[i];
+        if (!part->bytes)
+            continue;
+        info->parts++;
+        info->removed += part->removed.count;
+        info->deleted += part->part.deleted;
+        info->items += is_cuckoo(part) ? part->live : part->part.items;
+        info->capacity += is_cuckoo(part) ? part->part.size : part->part.capacity;
+        if (is_cuckoo(part) && (info->buckets == 0 || part->part.places < info->buckets))
+            info->buckets = part->part.places;
+        none *= 1 - rate_of(part);
+    }
+    info->fpr = 1 - none;
+}
+
+bool imported_check(const struct imported *imported)
+{
+    if (!imported)
+        return true;
+    for (size_t i = 0; i < imported->count; i++) {
+        const struct imported_part *part = &imported->parts[i];
+        if ((i > 0 && imported->parts[i - 1].id >= part->id) || (!part->bytes && part->removed.count == 0) ||
+            (part->bytes && (!part_is_sound(&part->part) || part_id(&part->part, part->bytes) != part->id)) ||
+            part->live != count_live(part))
+            return false;
+    }
+    return imported->count > 0 && imported->digest == sum_of(imported);
+}
