@@ -164,8 +164,14 @@ static const char *register_all(RedisModuleCtx *ctx, RedisModuleString **argv, i
         return "a setting is not valid: see the roost.* lines of the configuration and of loadmodule";
     if (register_all_commands(ctx) != REDISMODULE_OK)
         return "";
-    if (value_type_create(ctx) != REDISMODULE_OK)
-        return "another module has the data type roostdata: unload it first";
+    const char *taken = value_types_create(ctx, settings.bf_cf);
+    if (taken) {
+        RedisModule_Log(ctx, "warning",
+                        "cannot load: another module has the data type %s. Unload that module, or load this one with "
+                        "the argument \"bf-cf no\" to have ROOST.* alone",
+                        taken);
+        return "";
+    }
     if (report_register(ctx) != REDISMODULE_OK || keyspace_begin(ctx) != REDISMODULE_OK ||
         settings_watch(ctx) != REDISMODULE_OK)
         return "the server does not have the events that the module needs";

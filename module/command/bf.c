@@ -1,20 +1,10 @@
 /*
- * BF.*: Bloom filters as client libraries expect them. Three kinds of filters of the library stand behind them:
+ * BF.*: Bloom filters as client libraries expect them. value/reserved.h says which filters of the library stand behind
+ * them. Filters that earlier versions made, which are Bloom filters, work as before; filters that RedisBloom made are
+ * imported parts of one (roost/imported.h), and queries, BF.CARD and BF.INFO include them.
  *
- *     scaling                 a scalable cuckoo filter: one table of hash prefixes that grows (src/growing)
- *     NONSCALING              a blocked Bloom filter of fixed size; below a rate of 1e-5 the classic layout, which is
- *                             much smaller there
- *     scaling, bf-kind bloom, a scalable Bloom filter: a series of tables. For deployments that exchange filters with
- *     or a rate below 1e-7    an earlier version, and for rates at which prefixes of hashes become too long
- *
- * Filters that earlier versions made, which are Bloom filters, work as before.
- *
- * The table of prefixes grows by itself and evenly, so EXPANSION changes nothing about it, and filters with different
- * expansions merge. A series of Bloom filters rounds it up to 2, 4 or 8. INFO shows the argument, and the capacity and
- * the number of filters that a series with these arguments would have: clients compare them with the number of items.
- *
- * A small capacity says little: most filters that are created with the default will hold more. Below FEWEST_NAMED it
- * counts as unknown, which costs a small filter a byte an item, and saves one that grows as much.
+ * INFO shows the arguments, and the capacity and the number of filters that a series with these arguments would have:
+ * clients compare them with the number of items.
  */
 #include <math.h>
 
@@ -24,23 +14,19 @@
 #include "module/job/batch.h"
 #include "module/key/changes.h"
 #include "module/key/target.h"
+#include "module/value/reserved.h"
 #include "commands.h"
 #include "dumps.h"
 #include "items.h"
 #include "load_chunk.h"
 
-#define LEAST_BLOCKED_RATE 1e-5
-#define LEAST_PREFIX_RATE  1e-7
-#define FEWEST_NAMED       1000
-#define UNKNOWN_CAPACITY   16384 /* with which the library begins */
-#define MOST_EXPANSION     32768
-#define MOST_CAPACITY      (1LL << 40)
-#define REFUSAL            "ERR could not create filter"
+#define UNKNOWN_CAPACITY 16384 /* with which the library begins */
+#define MOST_EXPANSION   32768
+#define REFUSAL          "ERR could not create filter"
 
 struct reserve {
-    double rate;
-    long long capacity, expansion;
-    bool fixed, no_create, expansion_given;
+    struct bf_options options;
+    bool no_create, expansion_given;
 };
 
 static bool is_ours(const struct target *target)
@@ -50,50 +36,16 @@ static bool is_ours(const struct target *target)
 
 static struct reserve defaults(void)
 {
-    return (struct reserve){
-        .rate = settings.bf_error_rate, .capacity = settings.bf_capacity, .expansion = settings.bf_expansion};
-}
-
-static bool is_prefixes(const struct reserve *reserve)
-{
-    return !reserve->fixed && settings.bf_kind == ROOST_CUCKOO && reserve->rate >= LEAST_PREFIX_RATE;
-}
-
-static roost_config prefix_config(const struct reserve *reserve)
-{
-    roost_config config = roost_config_default();
-    config.kind = ROOST_CUCKOO;
-    config.scalable = true;
-    config.fpr = reserve->rate;
-    config.capacity = reserve->capacity < FEWEST_NAMED ? 0 : (uint64_t)reserve->capacity;
-    config.writers = (uint32_t)settings.bf_writers;
-    return config;
-}
-
-static roost_config bloom_config(const struct reserve *reserve)
-{
-    roost_config config = roost_config_default();
-    config.layout = reserve->rate < LEAST_BLOCKED_RATE ? ROOST_CLASSIC : ROOST_BLOCKED;
-    config.fpr = reserve->rate;
-    config.capacity = (uint64_t)reserve->capacity;
-    config.scalable = !reserve->fixed;
-    if (!config.scalable)
-        return config;
-    config.writers = (uint32_t)settings.bf_writers;
-    config.growth = reserve->expansion <= 2 ? 2 : reserve->expansion <= 4 ? 4 : 8;
-    if (config.capacity < config.writers)
-        config.capacity = config.writers;
-    return config;
+    return (struct reserve){.options = {.rate = settings.bf_error_rate,
+                                        .capacity = settings.bf_capacity,
+                                        .expansion = settings.bf_expansion}};
 }
 
 static roost_status create(struct target *target, const void *options)
 {
     const struct reserve *reserve = options;
-    roost_config config = is_prefixes(reserve) ? prefix_config(reserve) : bloom_config(reserve);
-    struct shown shown = {.expansion = (uint32_t)reserve->expansion};
-    if (config.capacity == 0)
-        shown.capacity = (uint32_t)reserve->capacity;
-    return target_create(target, &config, shown);
+    roost_config config = bf_config(&reserve->options);
+    return target_create(target, &config, bf_shown(&reserve->options));
 }
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
@@ -101,7 +53,7 @@ static roost_status create(struct target *target, const void *options)
 /* NULL, or the error. */
 static const char *read_rate(struct reserve *reserve, RedisModuleString *argument)
 {
-    enum rate_argument read = argument_rate(argument, &reserve->rate);
+    enum rate_argument read = argument_rate(argument, &reserve->options.rate);
     return read == RATE_BAD            ? "ERR bad error rate"
            : read == RATE_OUT_OF_RANGE ? "ERR (0 < error rate range < 1)"
                                        : NULL;
@@ -109,21 +61,21 @@ static const char *read_rate(struct reserve *reserve, RedisModuleString *argumen
 
 static const char *read_capacity(struct reserve *reserve, RedisModuleString *argument)
 {
-    if (RedisModule_StringToLongLong(argument, &reserve->capacity) != REDISMODULE_OK)
+    if (RedisModule_StringToLongLong(argument, &reserve->options.capacity) != REDISMODULE_OK)
         return "ERR bad capacity";
-    return reserve->capacity <= 0              ? "ERR (capacity should be larger than 0)"
-           : reserve->capacity > MOST_CAPACITY ? ERROR_MEMORY
-                                               : NULL;
+    return reserve->options.capacity <= 0                       ? "ERR (capacity should be larger than 0)"
+           : reserve->options.capacity > MOST_RESERVED_CAPACITY ? ERROR_MEMORY
+                                                                : NULL;
 }
 
 static const char *read_expansion(struct reserve *reserve, RedisModuleString *argument)
 {
-    if (RedisModule_StringToLongLong(argument, &reserve->expansion) != REDISMODULE_OK ||
-        reserve->expansion > MOST_EXPANSION)
+    if (RedisModule_StringToLongLong(argument, &reserve->options.expansion) != REDISMODULE_OK ||
+        reserve->options.expansion > MOST_EXPANSION)
         return "ERR bad expansion";
-    reserve->expansion_given = reserve->expansion > 0;
-    reserve->fixed |= reserve->expansion == 0;
-    return reserve->expansion < 0 ? "ERR expansion should be greater or equal to 0" : NULL;
+    reserve->expansion_given = reserve->options.expansion > 0;
+    reserve->options.fixed |= reserve->options.expansion == 0;
+    return reserve->options.expansion < 0 ? "ERR expansion should be greater or equal to 0" : NULL;
 }
 
 enum option { CAPACITY, ERROR, EXPANSION, NOCREATE, NONSCALING, ITEMS };
@@ -144,7 +96,7 @@ static const char *read_option(struct reserve *reserve, int option, RedisModuleS
         reserve->no_create = true;
         return NULL;
     case NONSCALING:
-        reserve->fixed = true;
+        reserve->options.fixed = true;
         return NULL;
     default:
         return ERROR_UNKNOWN;
@@ -166,7 +118,7 @@ static const char *read_options(struct reserve *reserve, int *at, RedisModuleStr
             return error;
         *at += option <= EXPANSION;
     }
-    return reserve->fixed && reserve->expansion_given ? "Nonscaling filters cannot expand" : NULL;
+    return reserve->options.fixed && reserve->expansion_given ? "Nonscaling filters cannot expand" : NULL;
 }
 
 /* ---- BF.RESERVE -------------------------------------------------------------------------------------------------- */
@@ -359,12 +311,11 @@ struct series {
 };
 
 /* Of a table of prefixes: how long a series would be that has room for the items. */
-static struct series series_of(struct filter_value *filter)
+static struct series series_for(const struct filter_value *filter, uint64_t items)
 {
     if (!has_prefixes(filter))
         return (struct series){filter_value_tables(filter), filter_value_capacity(filter)};
-    uint64_t items = filter_value_inserted(filter), named = config_of(filter)->capacity,
-             expansion = expansion_of(filter);
+    uint64_t named = config_of(filter)->capacity, expansion = expansion_of(filter);
     uint64_t last = named ? named : filter->shown.capacity ? filter->shown.capacity : UNKNOWN_CAPACITY;
     if (expansion == 1 && items > last)
         return (struct series){(items + last - 1) / last, (items + last - 1) / last * last};
@@ -372,6 +323,17 @@ static struct series series_of(struct filter_value *filter)
     for (; series.capacity < items; series.filters++)
         series.capacity += last *= expansion;
     return series;
+}
+
+/* Imported filters of a series come first. One of fixed size shares its capacity with the filter beside it. */
+static struct series series_of(struct filter_value *filter)
+{
+    roost_imported_info imported = imported_of(filter);
+    uint64_t items = filter_value_inserted(filter) - imported.items;
+    if (imported.parts == 0 || !config_of(filter)->scalable)
+        return series_for(filter, items);
+    struct series series = items > 0 ? series_for(filter, items) : (struct series){0, 0};
+    return (struct series){imported.parts + series.filters, imported.capacity + series.capacity};
 }
 
 static void reply_fact(RedisModuleCtx *ctx, struct filter_value *filter, enum fact fact)
@@ -449,7 +411,8 @@ static int loadchunk_command(RedisModuleCtx *ctx, RedisModuleString **argv, int 
                                             .position = ERROR_BAD_DATA,
                                             .data = ERROR_BAD_DATA,
                                             .event = "bf.loadchunk",
-                                            .takes = is_for_bf});
+                                            .takes = is_for_bf,
+                                            .source = REDISBLOOM_BLOOM});
 }
 
 const struct command bf_commands[] = {

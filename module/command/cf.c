@@ -2,7 +2,8 @@
  * CF.*: cuckoo filters as client libraries expect them. They are observed-remove filters of the library in multiset
  * mode: each addition is an entry of its own, CF.COUNT counts them, CF.DEL removes one.
  *
- * With EXPANSION 0 they have a fixed size, otherwise they grow in one table of hash prefixes.
+ * With EXPANSION 0 they have a fixed size, otherwise they grow in one table of hash prefixes (value/reserved.h). Filters
+ * that RedisBloom made are imported parts of one (roost/imported.h): all commands include them, CF.DEL too.
  *
  * Differences from the arguments: BUCKETSIZE is rounded up to 1, 2, 4 or 8, EXPANSION to 2, 4 or 8; MAXITERATIONS is at
  * least that of the library. INFO shows the arguments. CF.DEL of an item that was never added removes another one with
@@ -14,72 +15,49 @@
 #include "module/job/batch.h"
 #include "module/key/changes.h"
 #include "module/key/target.h"
+#include "module/value/reserved.h"
 #include "commands.h"
 #include "dumps.h"
 #include "items.h"
 #include "load_chunk.h"
 
-#define MOST_CAPACITY    (1LL << 40)
 #define MOST_EXPANSION   32768
 #define MOST_BUCKET_SIZE 255
 #define MOST_ITERATIONS  65535
-#define WRITERS          4
 #define REFUSAL          "Couldn't create filter!"
 
 struct reserve {
-    long long capacity, bucket_size, iterations, expansion;
+    struct cf_options options;
     bool no_create;
 };
 
 static struct reserve defaults(void)
 {
-    return (struct reserve){.capacity = settings.cf_capacity,
-                            .bucket_size = settings.cf_bucket_size,
-                            .iterations = settings.cf_max_iterations,
-                            .expansion = settings.cf_expansion};
-}
-
-static uint32_t power_of_two(long long number, uint32_t least, uint32_t most)
-{
-    uint32_t power = least;
-    while (power < most && power < number)
-        power *= 2;
-    return power;
+    return (struct reserve){.options = {.capacity = settings.cf_capacity,
+                                        .bucket_size = settings.cf_bucket_size,
+                                        .iterations = settings.cf_max_iterations,
+                                        .expansion = settings.cf_expansion}};
 }
 
 static roost_status create(struct target *target, const void *options)
 {
     const struct reserve *reserve = options;
-    roost_config config = roost_config_default();
-    config.kind = ROOST_ORCUCKOO;
-    config.multiset = true;
-    config.capacity = (uint64_t)reserve->capacity;
-    config.bucket_size = power_of_two(reserve->bucket_size, 1, 8);
-    config.scalable = reserve->expansion > 0;
-    if (config.scalable) {
-        config.writers = WRITERS;
-        config.growth = power_of_two(reserve->expansion, 2, 8);
-        if (config.capacity < WRITERS)
-            config.capacity = WRITERS;
-    }
-    struct shown shown = {.expansion = power_of_two(reserve->expansion, reserve->expansion > 0, MOST_EXPANSION),
-                          .bucket_size = (uint32_t)reserve->bucket_size,
-                          .iterations = (uint32_t)reserve->iterations};
-    return target_create(target, &config, shown);
+    roost_config config = cf_config(&reserve->options);
+    return target_create(target, &config, cf_shown(&reserve->options));
 }
 
 static bool is_ours(const struct target *target)
 {
-    return target->filter && config_of(target->filter)->kind == ROOST_ORCUCKOO && config_of(target->filter)->multiset;
+    return target->filter && is_for_cf(target->filter);
 }
 
 /* ---- CF.RESERVE -------------------------------------------------------------------------------------------------- */
 
 static const char *read_capacity(struct reserve *reserve, const RedisModuleString *argument)
 {
-    if (!argument_number(argument, &reserve->capacity, 1, INT64_MAX))
+    if (!argument_number(argument, &reserve->options.capacity, 1, INT64_MAX))
         return "Bad capacity";
-    return reserve->capacity > MOST_CAPACITY ? ERROR_MEMORY : NULL;
+    return reserve->options.capacity > MOST_RESERVED_CAPACITY ? ERROR_MEMORY : NULL;
 }
 
 static const char *read_reserve_option(struct reserve *reserve, const RedisModuleString *name,
@@ -88,13 +66,13 @@ static const char *read_reserve_option(struct reserve *reserve, const RedisModul
     static const char *const words[] = {"BUCKETSIZE", "MAXITERATIONS", "EXPANSION", NULL};
     switch (argument_among(name, words)) {
     case 0:
-        return argument_number(value, &reserve->bucket_size, 1, MOST_BUCKET_SIZE) ? NULL : "Bad bucket size";
+        return argument_number(value, &reserve->options.bucket_size, 1, MOST_BUCKET_SIZE) ? NULL : "Bad bucket size";
     case 1:
-        return argument_number(value, &reserve->iterations, 1, MOST_ITERATIONS)
+        return argument_number(value, &reserve->options.iterations, 1, MOST_ITERATIONS)
                    ? NULL
                    : "MAXITERATIONS: value must be an integer between 1 and 65535, inclusive.";
     case 2:
-        return argument_number(value, &reserve->expansion, 0, MOST_EXPANSION)
+        return argument_number(value, &reserve->options.expansion, 0, MOST_EXPANSION)
                    ? NULL
                    : "EXPANSION: value must be an integer between 0 and 32768, inclusive.";
     default:
@@ -107,7 +85,7 @@ static const char *read_reserve(struct reserve *reserve, RedisModuleString **arg
     const char *error = read_capacity(reserve, argv[2]);
     for (int i = 3; i < argc && !error; i += 2)
         error = read_reserve_option(reserve, argv[i], argv[i + 1]);
-    if (!error && reserve->bucket_size * 2 > reserve->capacity)
+    if (!error && reserve->options.bucket_size * 2 > reserve->options.capacity)
         error = "Capacity must be at least (BucketSize * 2)";
     return error;
 }
@@ -282,7 +260,7 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool 
     if (argc < 4)
         return RedisModule_WrongArity(ctx);
     int at = read_insert_options(&reserve, &error, argv, argc);
-    if (!error && reserve.capacity < reserve.bucket_size * 2)
+    if (!error && reserve.options.capacity < reserve.options.bucket_size * 2)
         error = "Capacity must be at least (BucketSize * 2)";
     if (error)
         return RedisModule_ReplyWithError(ctx, error);
@@ -355,12 +333,15 @@ static int info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return target_refuse(&target, ERROR_NOT_FOUND);
     const struct filter_value *filter = target.filter;
     roost_filter_get_brief_info(filter->filter, &info);
+    const roost_imported_info imported = imported_of(filter);
+    uint64_t tables = imported.parts > 0 && info.dots == 0 ? 0 : filter_value_tables(filter);
     reply_map_begin(ctx, 8);
     reply_number_pair(ctx, "Size", (long long)filter->value.bytes);
-    reply_number_pair(ctx, "Number of buckets", info.buckets);
-    reply_number_pair(ctx, "Number of filters", filter_value_tables(filter));
-    reply_number_pair(ctx, "Number of items inserted", (long long)info.inserted);
-    reply_number_pair(ctx, "Number of items deleted", (long long)(info.dots - info.entries));
+    reply_number_pair(ctx, "Number of buckets", (long long)(imported.parts > 0 ? imported.buckets : info.buckets));
+    reply_number_pair(ctx, "Number of filters", (long long)(imported.parts + tables));
+    reply_number_pair(ctx, "Number of items inserted", (long long)(info.inserted + imported.items));
+    reply_number_pair(ctx, "Number of items deleted",
+                      (long long)(info.dots - info.entries + imported.deleted + imported.removed));
     reply_number_pair(ctx, "Bucket size", filter->shown.bucket_size);
     reply_number_pair(ctx, "Expansion rate", filter->shown.expansion);
     reply_number_pair(ctx, "Max iterations", filter->shown.iterations);
@@ -391,7 +372,7 @@ static int scandump_command(RedisModuleCtx *ctx, RedisModuleString **argv, int a
     if (!is_ours(&target))
         return target_refuse(&target, ERROR_NOT_FOUND);
     roost_filter_get_brief_info(target.filter->filter, &info);
-    if (info.entries > 0 || iterator != 0)
+    if (info.entries > 0 || imported_of(target.filter).parts > 0 || iterator != 0)
         return reply_chunk(&target, iterator, "Invalid position");
     target_close(&target);
     return reply_nothing(ctx);
@@ -404,7 +385,8 @@ static int loadchunk_command(RedisModuleCtx *ctx, RedisModuleString **argv, int 
                                             .position = "Invalid position",
                                             .data = "Couldn't load chunk!",
                                             .event = "cf.loadchunk",
-                                            .takes = is_orcuckoo});
+                                            .takes = is_orcuckoo,
+                                            .source = REDISBLOOM_CUCKOO});
 }
 
 const struct command cf_commands[] = {

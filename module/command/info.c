@@ -93,6 +93,18 @@ static void reply_counter(RedisModuleCtx *ctx, const struct filter_value *filter
     reply_number_pair(ctx, "actors", (long long)info.actors);
 }
 
+#define IMPORTED_PAIRS 6
+static void reply_imported(RedisModuleCtx *ctx, const struct filter_value *filter)
+{
+    roost_imported_info info = imported_of(filter);
+    reply_number_pair(ctx, "imported_parts", (long long)info.parts);
+    reply_number_pair(ctx, "imported_items", (long long)info.items);
+    reply_number_pair(ctx, "imported_removed", (long long)info.removed);
+    reply_number_pair(ctx, "imported_capacity", (long long)info.capacity);
+    reply_number_pair(ctx, "imported_bytes", (long long)info.bytes);
+    reply_double_pair(ctx, "imported_fpr", info.fpr);
+}
+
 #define OBJECT_PAIRS 4
 static void reply_object(RedisModuleCtx *ctx, const struct filter_value *filter)
 {
@@ -128,8 +140,9 @@ int info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (!target_open_filter(&target, ctx, argv[1], REDISMODULE_READ))
         return REDISMODULE_OK;
     bool timed = is_timed(target.filter->filter), counter = config_of(target.filter)->kind == ROOST_COUNTER;
+    bool imported = imported_of(target.filter).parts > 0;
     reply_map_begin(ctx, CONFIG_PAIRS + OBJECT_PAIRS + (timed ? WINDOW_PAIRS : STATE_PAIRS) +
-                             (counter ? COUNTER_PAIRS : 0) + (full ? FULL_PAIRS : 0));
+                             (counter ? COUNTER_PAIRS : 0) + (imported ? IMPORTED_PAIRS : 0) + (full ? FULL_PAIRS : 0));
     reply_config(ctx, config_of(target.filter));
     if (timed)
         reply_window(ctx, target.filter);
@@ -138,6 +151,8 @@ int info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (counter)
         reply_counter(ctx, target.filter);
     reply_object(ctx, target.filter);
+    if (imported)
+        reply_imported(ctx, target.filter);
     if (full)
         reply_full(ctx, target.filter);
     target_close(&target);

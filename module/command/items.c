@@ -48,7 +48,7 @@ int reply_contained(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, con
     size_t count = (size_t)argc - 2;
     target_open(&target, ctx, argv[1], REDISMODULE_READ);
     bool taken = target.filter && query->takes(&target);
-    if (!taken && !target.missing && query->refuses_others)
+    if (target.staged || (!taken && !target.missing && query->refuses_others))
         return target_refuse(&target, ERROR_NOT_FOUND);
     bool *found = count == 1 ? &one : pool_booleans(ctx, count);
     if (taken)

@@ -44,7 +44,7 @@ int load_chunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const st
         return target_refuse(&target, ERROR_NOT_FOUND);
     roost_bytes chunk = argument_bytes(argv[3]);
     roost_status status = chunks_load(target.key, iterator, chunk.data, chunk.size,
-                                      target.mirrored ? ENCODE_MIRROR : ENCODE_COPY, errors->takes);
+                                      target.mirrored ? ENCODE_MIRROR : ENCODE_COPY, errors->takes, errors->source);
     target_close(&target);
     if (status != ROOST_OK)
         return RedisModule_ReplyWithError(ctx, error_of(status, errors));

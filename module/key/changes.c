@@ -116,7 +116,7 @@ void target_put_at(struct target *target, struct filter_value *filter, uint64_t 
     target->filter = filter;
     target->missing = false;
     filter_value_identify(filter);
-    RedisModule_ModuleTypeSetValue(target->key, value_type, &filter->value);
+    RedisModule_ModuleTypeSetValue(target->key, type_for(&filter->value), &filter->value);
     registry_touch(target->ctx, &filter->value, target->name);
     if (target->mirrored)
         RedisModule_ReplicateVerbatim(target->ctx);

@@ -21,7 +21,7 @@ void target_open(struct target *target, RedisModuleCtx *ctx, RedisModuleString *
     }
     if (target->reserved)
         return;
-    if (target->missing || RedisModule_ModuleTypeGetType(target->key) != value_type)
+    if (target->missing || !is_value_type(RedisModule_ModuleTypeGetType(target->key)))
         return;
     struct value *value = RedisModule_ModuleTypeGetValue(target->key);
     target->staged = value->class == &staged_class;

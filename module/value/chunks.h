@@ -13,6 +13,7 @@
 #define MODULE_VALUE_CHUNKS_H
 
 #include "filter_value.h"
+#include "redisbloom.h"
 
 #define DUMPED_CHUNK  ((size_t)1 << 20) /* of dumps: what a slow reader makes the server hold; CHUNK in older ones */
 #define POSITION_BITS 20
@@ -21,8 +22,9 @@ extern const struct value_class staged_class;
 
 /* Loads a chunk. The key was opened for writing; on success it holds the value, staged or complete. ROOST_INVALID: not
    the chunk that is expected here. ROOST_MISMATCH: not a filter that `takes` accepts (NULL: any value).
-   ROOST_UNSUPPORTED: the value may not be at a key of this name. */
+   ROOST_UNSUPPORTED: the value may not be at a key of this name. `source`: chunks of this kind of RedisBloom's filters
+   are taken, too. */
 roost_status chunks_load(RedisModuleKey *key, long long iterator, const void *bytes, size_t size,
-                         enum encoding encoding, filter_test *takes);
+                         enum encoding encoding, filter_test *takes, enum redisbloom source);
 
 #endif

@@ -140,6 +140,25 @@ roost_status filter_value_new(struct filter_value **filter, const roost_config *
     return status;
 }
 
+/* What a primary, or a file of the server, has is not refused. */
+roost_status filter_value_import(struct filter_value **filter, const roost_config *config, struct shown shown,
+                                 const roost_imported_part *parts, size_t count)
+{
+    struct filter_value *made = (struct filter_value *)filter_make();
+    made->shown = shown;
+    made->inserted_known = true;
+    made->value.limit = is_decided_elsewhere() ? 0 : settings.memory_limit;
+    roost_environment environment = environment_of(made);
+    roost_status status = roost_filter_new(&made->filter, config, &environment);
+    if (status == ROOST_OK)
+        status = roost_filter_import(made->filter, NULL, parts, count);
+    made->value.limit = 0;
+    if (status != ROOST_OK)
+        filter_free(&made->value);
+    *filter = status == ROOST_OK ? made : NULL;
+    return status;
+}
+
 /* Without a filter, which will be decoded from a frame. */
 static struct filter_value *make_for_frame(roost_environment *environment)
 {
@@ -207,14 +226,15 @@ static roost_info brief_of(const struct filter_value *filter)
 uint64_t filter_value_inserted(struct filter_value *filter)
 {
     roost_info info;
+    uint64_t imported = imported_of(filter).items;
     if (!is_bloom(filter) || spends_shares(filter))
-        return brief_of(filter).inserted;
+        return brief_of(filter).inserted + imported;
     if (!filter->inserted_known) {
         roost_filter_estimate_info(filter->filter, &info);
-        filter->inserted = (uint64_t)llround(info.elements);
+        filter->inserted = (uint64_t)llround(info.elements - (double)imported);
         filter->inserted_known = true;
     }
-    return filter->inserted;
+    return filter->inserted + imported;
 }
 
 uint32_t filter_value_tables(const struct filter_value *filter)
@@ -366,6 +386,13 @@ static bool filter_move(struct value *value, roost_mover *move, void *context, u
     return roost_filter_defragment(&filter->filter, place, move, context);
 }
 
+/* TYPE tells which commands serve a key. */
+static RedisModuleType *filter_type(const struct value *value)
+{
+    const struct filter_value *filter = (const struct filter_value *)value;
+    return is_for_bf(filter) ? bloom_type : is_for_cf(filter) ? cuckoo_type : value_type;
+}
+
 static bool filter_precompute_digest(struct value *value, uint64_t effort)
 {
     return roost_filter_precompute_digest(((struct filter_value *)value)->filter, effort);
@@ -380,4 +407,5 @@ const struct value_class filter_class = {.code = 1,
                                          .precompute_digest = filter_precompute_digest,
                                          .move = filter_move,
                                          .copy = filter_copy,
+                                         .type = filter_type,
                                          .make = filter_make};

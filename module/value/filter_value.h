@@ -87,6 +87,19 @@ static inline bool is_for_bf(const struct filter_value *filter)
     return is_bloom(filter) || has_prefixes(filter);
 }
 
+/* Whether CF.* takes the filter. */
+static inline bool is_for_cf(const struct filter_value *filter)
+{
+    return is_orcuckoo(filter) && config_of(filter)->multiset;
+}
+
+static inline roost_imported_info imported_of(const struct filter_value *filter)
+{
+    roost_imported_info info;
+    roost_filter_get_imported(filter->filter, &info);
+    return info;
+}
+
 /* Whether additions spend shares of an actor. */
 static inline bool spends_shares(const struct filter_value *filter)
 {
@@ -94,6 +107,10 @@ static inline bool spends_shares(const struct filter_value *filter)
 }
 
 roost_status filter_value_new(struct filter_value **filter, const roost_config *config, struct shown shown);
+
+/* With parts of another program's filters (roost/imported.h). */
+roost_status filter_value_import(struct filter_value **filter, const roost_config *config, struct shown shown,
+                                 const roost_imported_part *parts, size_t count);
 
 /* From the frame of a state. Within the memory limit; windows and counters must not be ahead of the clock. */
 roost_status filter_value_decode(struct filter_value **filter, const void *frame, size_t size);
@@ -115,7 +132,7 @@ bool filter_value_identify(struct filter_value *filter);
 roost_status filter_value_add(struct filter_value *filter, bool *changed, size_t *done, const roost_bytes *keys,
                               size_t count);
 
-/* Additions that were new (Bloom); entries (others). */
+/* Additions that were new (Bloom); entries (others). Those of imported parts count. */
 uint64_t filter_value_inserted(struct filter_value *filter);
 
 /* Of all tables together; the number of tables, at least one. */

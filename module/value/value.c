@@ -3,6 +3,7 @@
  *
  * RDB, version 1: the header as one string, then the body in strings of CHUNK bytes, the last one shorter; the header
  * has the size. If anything is wrong with them, loading returns NULL, and the server decides what to do with its file.
+ * Under the names of RedisBloom's types the same has version 512; versions below are RedisBloom's (redisbloom.h).
  *
  * Identity (docs/module.md). A value that the server loads from its own file, or a replica from its primary, is the
  * same object as before: it is encoded as a mirror. RESTORE and MIGRATE bring a copy. The server uses one callback for
@@ -15,11 +16,14 @@
 
 #include "module/base/checksum.h"
 #include "module/base/context.h"
+#include "redisbloom.h"
 
 #define ENCODING_VERSION 1
+#define OWN_VERSION      512 /* of the types that RedisBloom has, too; its own versions are small numbers */
+#define LAST_FOREIGN     511
 #define BYTES_AN_EFFORT  65536 /* of freeing; from 64 of these on the server frees in the background */
 
-RedisModuleType *value_type;
+RedisModuleType *value_type, *bloom_type, *cuckoo_type;
 
 /* ---- RDB --------------------------------------------------------------------------------------------------------- */
 
@@ -89,12 +93,19 @@ static bool is_allowed(const struct value *value, RedisModuleIO *io)
     return is_decided_elsewhere() || !name || value_may_be_at(value, name);
 }
 
-static void *rdb_load(RedisModuleIO *io, int version)
+static struct value *allowed_or_freed(struct value *value, RedisModuleIO *io)
+{
+    if (!value || is_allowed(value, io))
+        return value;
+    RedisModule_LogIOError(io, "warning", "a value is refused: keys roost:generations and roost:links are reserved");
+    value_free(value);
+    return NULL;
+}
+
+static struct value *load_own(RedisModuleIO *io)
 {
     struct value *value = NULL;
     uint64_t size;
-    if (version != ENCODING_VERSION)
-        return NULL;
     uint64_t check = RedisModule_LoadUnsigned(io);
     bool mirror = is_loading() && check == name_check(io);
     char *header = RedisModule_IsIOError(io) ? NULL : load_exactly(io, HEADER_BYTES);
@@ -106,15 +117,54 @@ static void *rdb_load(RedisModuleIO *io, int version)
         value->generation = 0; /* it belongs to another key */
     if (status != ROOST_OK)
         RedisModule_LogIOError(io, "warning", "a filter cannot be loaded: %s", roost_status_text(status));
-    if (value && !is_allowed(value, io)) {
-        RedisModule_LogIOError(io, "warning",
-                               "a value is refused: keys roost:generations and roost:links are reserved");
-        value_free(value);
-        value = NULL;
-    }
     RedisModule_Free(header);
     RedisModule_Free(body);
-    return value;
+    return allowed_or_freed(value, io);
+}
+
+static void *rdb_load(RedisModuleIO *io, int version)
+{
+    return version == ENCODING_VERSION ? load_own(io) : NULL;
+}
+
+/* A value of another type under this name would be served by no command. */
+static struct value *of_type_or_freed(struct value *value, const RedisModuleType *type)
+{
+    if (!value || type_for(value) == type)
+        return value;
+    value_free(value);
+    return NULL;
+}
+
+static struct value *load_foreign(RedisModuleIO *io, enum redisbloom kind, int version)
+{
+    struct filter_value *filter;
+    return redisbloom_load(&filter, kind, io, version) == ROOST_OK ? allowed_or_freed(&filter->value, io) : NULL;
+}
+
+static void *rdb_load_bloom(RedisModuleIO *io, int version)
+{
+    return version <= LAST_FOREIGN  ? load_foreign(io, REDISBLOOM_BLOOM, version)
+           : version == OWN_VERSION ? of_type_or_freed(load_own(io), bloom_type)
+                                    : NULL;
+}
+
+static void *rdb_load_cuckoo(RedisModuleIO *io, int version)
+{
+    return version <= LAST_FOREIGN  ? load_foreign(io, REDISBLOOM_CUCKOO, version)
+           : version == OWN_VERSION ? of_type_or_freed(load_own(io), cuckoo_type)
+                                    : NULL;
+}
+
+/* valkey-bloom's filters: without this line the server would only report a type that it does not know. */
+static void *rdb_load_valkey_bloom(RedisModuleIO *io, int version)
+{
+    (void)version;
+    RedisModule_LogIOError(
+        io, "warning",
+        "filters of valkey-bloom (type bloomfltr) cannot be loaded: their items are not in them, and "
+        "each has a hash of its own. Add the items again, by BF.MADD, from where they came");
+    return NULL;
 }
 
 /* ---- AOF --------------------------------------------------------------------------------------------------------- */
@@ -220,7 +270,7 @@ static void free_value(void *value)
 
 struct value *value_of_key(RedisModuleKey *key)
 {
-    return RedisModule_ModuleTypeGetType(key) == value_type ? RedisModule_ModuleTypeGetValue(key) : NULL;
+    return is_value_type(RedisModule_ModuleTypeGetType(key)) ? RedisModule_ModuleTypeGetValue(key) : NULL;
 }
 
 struct value *value_at(RedisModuleCtx *ctx, RedisModuleString *name)
@@ -231,11 +281,42 @@ struct value *value_at(RedisModuleCtx *ctx, RedisModuleString *name)
     return value;
 }
 
-int value_type_create(RedisModuleCtx *ctx)
+bool is_value_type(const RedisModuleType *type)
+{
+    return type && (type == value_type || type == bloom_type || type == cuckoo_type);
+}
+
+RedisModuleType *type_for(const struct value *value)
+{
+    return value->class->type ? value->class->type(value) : value_type;
+}
+
+/* A chunked value may turn out to be of another type than it began with. */
+static void put_typed(RedisModuleKey *key, struct value *value)
+{
+    mstime_t left = RedisModule_GetExpire(key);
+    RedisModule_ModuleTypeSetValue(key, type_for(value), value);
+    if (left != REDISMODULE_NO_EXPIRE)
+        RedisModule_SetExpire(key, left);
+}
+
+void value_put(RedisModuleKey *key, struct value *value)
+{
+    void *old = NULL;
+    RedisModuleType *type = type_for(value);
+    if (RedisModule_KeyType(key) == REDISMODULE_KEYTYPE_EMPTY)
+        RedisModule_ModuleTypeSetValue(key, type, value);
+    else if (RedisModule_ModuleTypeGetType(key) != type)
+        put_typed(key, value);
+    else if (RedisModule_ModuleTypeReplaceValue(key, type, value, &old) == REDISMODULE_OK)
+        value_free(old);
+}
+
+static RedisModuleType *create_type(RedisModuleCtx *ctx, const char *name, int version, RedisModuleTypeLoadFunc load)
 {
     RedisModuleTypeMethods methods = {
         .version = REDISMODULE_TYPE_METHOD_VERSION,
-        .rdb_load = rdb_load,
+        .rdb_load = load,
         .rdb_save = rdb_save,
         .aof_rewrite = aof_rewrite,
         .mem_usage = memory_usage,
@@ -247,7 +328,15 @@ int value_type_create(RedisModuleCtx *ctx)
         .defrag = defrag_value,
     };
     // cppcheck-suppress danglingLifetime ; the server copies the methods
-    value_type = RedisModule_CreateDataType(ctx, "roostdata", ENCODING_VERSION, &methods);
-    // cppcheck-suppress danglingLifetime ; as above
-    return value_type ? REDISMODULE_OK : REDISMODULE_ERR;
+    return RedisModule_CreateDataType(ctx, name, version, &methods);
+}
+
+const char *value_types_create(RedisModuleCtx *ctx, bool bf_cf)
+{
+    value_type = create_type(ctx, "roostdata", ENCODING_VERSION, rdb_load);
+    bloom_type = bf_cf ? create_type(ctx, "MBbloom--", OWN_VERSION, rdb_load_bloom) : value_type;
+    cuckoo_type = bf_cf ? create_type(ctx, "MBbloomCF", OWN_VERSION, rdb_load_cuckoo) : value_type;
+    if (bf_cf) /* not needed: where another module has it, that one loads its filters */
+        (void)create_type(ctx, "bloomfltr", OWN_VERSION, rdb_load_valkey_bloom);
+    return !value_type ? "roostdata" : !bloom_type ? "MBbloom--" : !cuckoo_type ? "MBbloomCF" : NULL;
 }

@@ -1,7 +1,8 @@
 /*
- * What a key holds. The server has one data type for the module, `roostdata`, with several classes of values behind one
- * table of functions: filters (with windows and counters), values that arrive in chunks and are not complete yet,
- * tombstones, and what links agreed on. Only the file of a class knows the class.
+ * What a key holds. There are several classes of values behind one table of functions: filters (with windows and
+ * counters), values that arrive in chunks and are not complete yet, tombstones, and what links agreed on. Only the file
+ * of a class knows the class. The server has three data types, which differ in their names alone: `roostdata`,
+ * `MBbloom--` and `MBbloomCF`.
  *
  * Bytes. Every value is encoded as two parts: a short *header* (class, generation, and what belongs to the key and not
  * to the filter) and the *body* (of a filter: its canonical frame). RDB, AOF, DUMP, SCANDUMP, COPY and the creation
@@ -62,6 +63,8 @@ struct value_class {
     struct value *(*copy)(struct value *value);
     /* As roost_filter_defragment, for active defragmentation. */
     bool (*move)(struct value *value, roost_mover *move, void *context, uint64_t *place);
+    /* The data type of the key; NULL: `value_type`. Values of any type are accepted under `value_type`. */
+    RedisModuleType *(*type)(const struct value *value);
     /* Whether the contents may be kept at this key, which is reserved for the class. */
     bool (*fits)(const struct value *value, const RedisModuleString *key);
     /* The value is at this key now; it is no longer at its key. */
@@ -90,12 +93,19 @@ struct value {
     size_t limit; /* 0, or allocations beyond this many bytes are refused: only while a client's own change is made */
 };
 
-extern RedisModuleType *value_type;
+/* The data types. `bloom_type` and `cuckoo_type` have the names of RedisBloom's types, MBbloom-- and MBbloomCF, which
+   tools look for and under which its files are loaded; they hold the filters that BF.* and CF.* serve. Without these
+   commands (bf-cf no) both are `value_type`, since another module may have the names. */
+extern RedisModuleType *value_type, *bloom_type, *cuckoo_type;
+bool is_value_type(const RedisModuleType *type);
+RedisModuleType *type_for(const struct value *value);
+/* Brings a value to a key that was opened for writing, in the place of what is there; the key keeps its time to live. */
+void value_put(RedisModuleKey *key, struct value *value);
 
-/* Both lists end with NULL and stay the caller's. Before value_type_create. */
+/* Both lists end with NULL and stay the caller's. Before value_types_create. */
 void value_register(const struct value_class *const *classes, const struct value_observer *const *observers);
-/* Registers the data type. */
-int value_type_create(RedisModuleCtx *ctx);
+/* Registers the data types. NULL, or the name of the one that another module has. */
+const char *value_types_create(RedisModuleCtx *ctx, bool bf_cf);
 
 /* The value of a key; NULL: it holds none of ours. */
 struct value *value_of_key(RedisModuleKey *key);
@@ -107,6 +117,8 @@ roost_status value_decode(struct value **value, const uint8_t header[HEADER_BYTE
                           enum encoding encoding);
 
 /* The size of the body that belongs to a header; false if the header is not valid. */
+/* Whether the bytes begin as a header does; nothing else is checked. */
+bool header_is_ours(const void *bytes, size_t size);
 bool header_body_size(const uint8_t header[HEADER_BYTES], uint64_t *size);
 
 /* Header and body in one. NULL without memory; release with RedisModule_Free. */

@@ -178,6 +178,11 @@ static bool header_is_sound(const uint8_t header[HEADER_BYTES])
            header_number(header, CHECK_AT, 8) == checksum(CHECKSUM_START, header, CHECK_AT);
 }
 
+bool header_is_ours(const void *bytes, size_t size)
+{
+    return size >= sizeof magic && memcmp(bytes, magic, sizeof magic) == 0;
+}
+
 bool header_body_size(const uint8_t header[HEADER_BYTES], uint64_t *size)
 {
     *size = header_number(header, BODY_SIZE_AT, 8);

@@ -125,10 +125,15 @@ roost_status roost_filter_import(roost_filter *filter, bool *changed, const roos
     roost_status status = count > 0 ? imported_new(&imported, allocator, parts, count) : ROOST_OK;
     if (status == ROOST_OK && imported && !can_import(filter, imported))
         status = ROOST_UNSUPPORTED;
+    if (status == ROOST_OK && imported && !filter->imported && !journal_is_on(filter->journal)) {
+        status = adopt_import(filter, imported);
+        grew = status == ROOST_OK;
+        imported = NULL;
+    }
     if (status == ROOST_OK)
         status = prepare_import(filter, &join, imported);
     if (status == ROOST_OK)
-        grew = commit_import(filter, &join);
+        grew |= commit_import(filter, &join);
     imported_free(imported, allocator);
     if (changed)
         *changed = grew;
