@@ -235,6 +235,21 @@ def test_regions():
         check(b, [key for key in FILTERS if key[0] == "b"], absent=False)
 
 
+def test_files_of_earlier_versions():
+    """They have one type for all filters, as a server without BF.* and CF.* still does."""
+    with server(module_arguments=("bf-cf", "no")) as old:
+        old("ROOST.CREATE", "bf", "KIND", "cuckoo", "SCALABLE", "FPR", "0.01"), old("ROOST.ADD", "bf", "x")
+        old("ROOST.CREATE", "cf", "KIND", "orcuckoo", "MULTISET", "SCALABLE"), old("ROOST.ADD", "cf", "x")
+        assert old("TYPE", "bf") == b"roostdata"
+        old("SAVE")
+        with servers(lambda: Server(folder=folder_with(os.path.join(old.folder, "dump.rdb"), "dump.rdb"))) as s:
+            for family in "BF", "CF":
+                key = family.lower()
+                assert s(f"{family}.EXISTS", key, "x") == 1 and s("TYPE", key) == b"roostdata"
+                s(f"{family}.ADD", key, "y"), s("ROOST.RESTORE", "new", 0, whole(s, key)), s("RENAME", "new", f"new {key}")
+                assert s.digest(f"new {key}") == s.digest(key) and s("TYPE", f"new {key}").startswith(b"MBbloom")
+
+
 def sealed(payload):
     return payload[:-8] + struct.pack("<Q", crc64(payload[:-8]))
 
