@@ -94,6 +94,37 @@ def test_rdb_files():
             assert sorted(s.client.scan_iter(_type="MBbloomCF")) == [b"cf:default", b"cf:reserved"]
 
 
+def log_of_commands():
+    """What RedisBloom logs after a rewrite: the commands of clients as they came. The golden file, and some of them."""
+    def command(*words):
+        words = [str(w).encode() for w in words]
+        return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in words)
+    folder = folder_with("2.8.20.aof", "appendonly.aof")
+    with open(os.path.join(folder, "appendonly.aof"), "ab") as log:
+        log.write(command("BF.ADD", "bf:default", "later") + command("BF.MADD", "bf:new", "a", "b", "a")
+                  + command("BF.RESERVE", "bf:fixed", "0.01", "3", "NONSCALING") + command("BF.INSERT", "bf:fixed", "ITEMS", 1, 2, 3)
+                  + command("CF.RESERVE", "cf:new", 1000, "EXPANSION", 2) + command("CF.ADD", "cf:new", "a") + command("CF.ADDNX", "cf:new", "a")
+                  + command("CF.INSERT", "cf:new", "ITEMS", "b", "b", "c") + command("CF.DEL", "cf:new", "b")
+                  + command("CF.ADD", "cf:default", "later") + command("CF.DEL", "cf:default", "item:default:1"))
+    return folder
+
+
+def check_commands(s):
+    assert s("BF.EXISTS", "bf:default", "later") == 1 and s("BF.CARD", "bf:new") == 2
+    assert s("BF.MEXISTS", "bf:fixed", 1, 2, 3) == [1, 1, 1] and s("BF.CARD", "bf:fixed") == 3
+    assert [s("CF.COUNT", "cf:new", item) for item in "abcd"] == [1, 1, 1, 0]
+    assert s("CF.EXISTS", "cf:default", "later") == 1 and imported(s, "cf:default")["imported_removed"] == 1
+
+
+def test_aof_files_with_commands():
+    """And a server that replicates one that has loaded such a file, chained, has the same."""
+    with servers(lambda: Server("--appendonly", "yes", port=free_port(), folder=log_of_commands()), lambda: Server(port=free_port())) as (s, replica):
+        check_commands(s), check(s, [key for key in FILTERS if key != "cf:default"], absent=False)
+        replicate(replica, s), caught_up(replica, s)
+        check_commands(replica)
+        same_digests(s, replica, [*FILTERS, "bf:new", "bf:fixed", "cf:new"])
+
+
 def test_aof_files():
     with servers(lambda: Server("--appendonly", "yes", folder=folder_with("2.8.20.aof", "appendonly.aof"))) as s:
         check(s)
