@@ -64,6 +64,12 @@ typedef struct roost_imported_info {
 /* Fills `*info`, in time proportional to the number of parts. */
 ROOST_API void roost_filter_get_imported(const roost_filter *filter, roost_imported_info *info);
 
+/*
+ * Fills `*part` with what is known about part number `index`, from 0 on, in no particular order; its bytes belong to the
+ * filter, and are valid until it changes. Returns false if there is no such part.
+ */
+ROOST_API bool roost_filter_get_imported_part(const roost_filter *filter, roost_imported_part *part, size_t index);
+
 #ifdef __cplusplus
 }
 #endif

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "module/base/arguments.h"
+#include "module/base/checksum.h"
 #include "module/base/replies.h"
 #include "module/base/settings.h"
 #include "module/job/batch.h"
@@ -23,10 +24,13 @@
 #define UNKNOWN_CAPACITY 16384 /* with which the library begins */
 #define MOST_EXPANSION   32768
 #define REFUSAL          "ERR could not create filter"
+#define SEED_BYTES       32
+#define EXTRA_BITS       6 /* of an item, beside those that the rate needs */
 
 struct reserve {
     struct bf_options options;
-    bool no_create, expansion_given;
+    long long scale; /* VALIDATESCALETO, or 0 */
+    bool inserts, no_create, expansion_given;
 };
 
 static bool is_ours(const struct target *target)
@@ -48,12 +52,19 @@ static roost_status create(struct target *target, const void *options)
     return target_create(target, &config, bf_shown(&reserve->options));
 }
 
-/* ---- arguments --------------------------------------------------------------------------------------------------- */
+/* ---- arguments ---------------------------------------------------------------------------------------------------
+ *
+ * BF.RESERVE and BF.INSERT have errors of their own for the same mistakes, which clients know. TIGHTENING, SEED and
+ * VALIDATESCALETO are options of valkey-bloom. The ratio changes nothing: there is no series of filters whose rates it
+ * would set. A filter with a seed merges only with filters of the same seed.
+ */
 
 /* NULL, or the error. */
 static const char *read_rate(struct reserve *reserve, RedisModuleString *argument)
 {
     enum rate_argument read = argument_rate(argument, &reserve->options.rate);
+    if (reserve->inserts && (read == RATE_BAD || read == RATE_OUT_OF_RANGE))
+        return "Bad error rate";
     return read == RATE_BAD            ? "ERR bad error rate"
            : read == RATE_OUT_OF_RANGE ? "ERR (0 < error rate range < 1)"
                                        : NULL;
@@ -61,30 +72,61 @@ static const char *read_rate(struct reserve *reserve, RedisModuleString *argumen
 
 static const char *read_capacity(struct reserve *reserve, RedisModuleString *argument)
 {
-    if (RedisModule_StringToLongLong(argument, &reserve->options.capacity) != REDISMODULE_OK)
-        return "ERR bad capacity";
-    return reserve->options.capacity <= 0                       ? "ERR (capacity should be larger than 0)"
+    bool read = RedisModule_StringToLongLong(argument, &reserve->options.capacity) == REDISMODULE_OK;
+    if (reserve->inserts && (!read || reserve->options.capacity <= 0))
+        return "Bad capacity";
+    return !read                                                ? "ERR bad capacity"
+           : reserve->options.capacity <= 0                     ? "ERR (capacity should be larger than 0)"
            : reserve->options.capacity > MOST_RESERVED_CAPACITY ? ERROR_MEMORY
                                                                 : NULL;
 }
 
 static const char *read_expansion(struct reserve *reserve, RedisModuleString *argument)
 {
-    if (RedisModule_StringToLongLong(argument, &reserve->options.expansion) != REDISMODULE_OK ||
-        reserve->options.expansion > MOST_EXPANSION)
-        return "ERR bad expansion";
+    bool read = RedisModule_StringToLongLong(argument, &reserve->options.expansion) == REDISMODULE_OK &&
+                reserve->options.expansion <= MOST_EXPANSION;
+    if (!read || (reserve->inserts && reserve->options.expansion < 0))
+        return reserve->inserts ? "Bad expansion" : "ERR bad expansion";
     reserve->expansion_given = reserve->options.expansion > 0;
     reserve->options.fixed |= reserve->options.expansion == 0;
     return reserve->options.expansion < 0 ? "ERR expansion should be greater or equal to 0" : NULL;
 }
 
-enum option { CAPACITY, ERROR, EXPANSION, NOCREATE, NONSCALING, ITEMS };
-static const char *const option_words[] = {"CAPACITY", "ERROR", "EXPANSION", "NOCREATE", "NONSCALING", "ITEMS", NULL};
-
-static const char *read_option(struct reserve *reserve, int option, RedisModuleString *value)
+static const char *read_tightening(RedisModuleString *argument)
 {
-    if (option <= EXPANSION && !value)
-        return ERROR_UNKNOWN;
+    double ratio;
+    enum rate_argument read = argument_rate(argument, &ratio);
+    return read == RATE_BAD            ? "ERR bad tightening ratio"
+           : read == RATE_OUT_OF_RANGE ? "ERR (0 < tightening ratio range < 1)"
+                                       : NULL;
+}
+
+/* 32 bytes, of which the library takes 64 bits. */
+static const char *read_seed(struct reserve *reserve, RedisModuleString *argument)
+{
+    roost_bytes seed = argument_bytes(argument);
+    if (seed.size != SEED_BYTES)
+        return "ERR invalid seed";
+    reserve->options.seed = checksum(CHECKSUM_START, seed.data, seed.size) | 1;
+    return NULL;
+}
+
+static const char *read_scale(struct reserve *reserve, RedisModuleString *argument)
+{
+    return argument_number(argument, &reserve->scale, 1, INT64_MAX) ? NULL : "ERR bad capacity";
+}
+
+enum option { CAPACITY, ERROR, EXPANSION, TIGHTENING, SEED, VALIDATESCALETO, NOCREATE, NONSCALING, ITEMS };
+static const char *const option_words[] = {"CAPACITY",        "ERROR",    "EXPANSION",  "TIGHTENING", "SEED",
+                                           "VALIDATESCALETO", "NOCREATE", "NONSCALING", "ITEMS",      NULL};
+
+static bool has_value(int option)
+{
+    return option <= VALIDATESCALETO;
+}
+
+static const char *read_value(struct reserve *reserve, int option, RedisModuleString *value)
+{
     switch (option) {
     case CAPACITY:
         return read_capacity(reserve, value);
@@ -92,33 +134,50 @@ static const char *read_option(struct reserve *reserve, int option, RedisModuleS
         return read_rate(reserve, value);
     case EXPANSION:
         return read_expansion(reserve, value);
-    case NOCREATE:
-        reserve->no_create = true;
-        return NULL;
-    case NONSCALING:
-        reserve->options.fixed = true;
-        return NULL;
+    case TIGHTENING:
+        return read_tightening(value);
+    case SEED:
+        return read_seed(reserve, value);
     default:
-        return ERROR_UNKNOWN;
+        return read_scale(reserve, value);
     }
+}
+
+/* About what a filter of so many items takes. */
+static double bytes_for(const struct bf_options *options, long long items)
+{
+    return (double)items * (EXTRA_BITS - log2(options->rate)) / 8;
+}
+
+static const char *check_options(const struct reserve *reserve)
+{
+    if (!reserve->inserts)
+        return reserve->options.fixed && reserve->expansion_given ? "Nonscaling filters cannot expand" : NULL;
+    if (reserve->scale == 0)
+        return NULL;
+    return reserve->options.fixed ? "ERR cannot use NONSCALING and VALIDATESCALETO options together"
+           : bytes_for(&reserve->options, reserve->scale) > (double)settings.memory_limit
+               ? "ERR provided VALIDATESCALETO causes bloom object to exceed memory limit"
+               : NULL;
 }
 
 /* Reads options from *at to the end, or to the argument after ITEMS. `allowed` is a set of options. */
 static const char *read_options(struct reserve *reserve, int *at, RedisModuleString **argv, int argc, unsigned allowed)
 {
-    while (*at < argc) {
+    const char *error = NULL;
+    while (*at < argc && !error) {
         int option = argument_among(argv[*at], option_words);
         if (option < 0 || !(allowed >> option & 1))
             return ERROR_UNKNOWN;
         ++*at;
         if (option == ITEMS)
             break;
-        const char *error = read_option(reserve, option, *at < argc ? argv[*at] : NULL);
-        if (error)
-            return error;
-        *at += option <= EXPANSION;
+        if (has_value(option))
+            error = *at < argc ? read_value(reserve, option, argv[(*at)++]) : ERROR_UNKNOWN;
+        reserve->no_create |= option == NOCREATE;
+        reserve->options.fixed |= option == NONSCALING;
     }
-    return reserve->options.fixed && reserve->expansion_given ? "Nonscaling filters cannot expand" : NULL;
+    return error ? error : check_options(reserve);
 }
 
 /* ---- BF.RESERVE -------------------------------------------------------------------------------------------------- */
@@ -251,6 +310,7 @@ static int insert_command(RedisModuleCtx *ctx, RedisModuleString **argv, int arg
     int at = 2;
     if (argc < 4)
         return RedisModule_WrongArity(ctx);
+    reserve.inserts = true;
     const char *error = read_options(&reserve, &at, argv, argc, ~0u);
     if (error)
         return RedisModule_ReplyWithError(ctx, error);
@@ -389,6 +449,55 @@ static int info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     return REDISMODULE_OK;
 }
 
+/* ---- BF.DEBUG -----------------------------------------------------------------------------------------------------
+ *
+ * A line for each filter of a series: those that were imported, and ours, which is one whatever it has grown to.
+ */
+
+static void reply_imported_part(RedisModuleCtx *ctx, const roost_imported_part *part)
+{
+    RedisModuleString *line = RedisModule_CreateStringPrintf(
+        ctx, "bytes:%zu bits:%llu hashes:%u hashwidth:%d capacity:%llu size:%llu ratio:%g", part->size,
+        (unsigned long long)part->places, part->width, part->form == ROOST_IMPORTED_BLOOM ? 64 : 32,
+        (unsigned long long)part->capacity, (unsigned long long)part->items, part->fpr);
+    RedisModule_ReplyWithString(ctx, line);
+    RedisModule_FreeString(ctx, line);
+}
+
+static void reply_own_part(RedisModuleCtx *ctx, struct filter_value *filter, uint64_t items)
+{
+    roost_info info;
+    roost_filter_get_brief_info(filter->filter, &info);
+    uint64_t bytes = filter->value.bytes - imported_of(filter).bytes;
+    RedisModuleString *line = RedisModule_CreateStringPrintf(
+        ctx, "bytes:%llu bits:%llu hashes:%u hashwidth:128 capacity:%llu size:%llu ratio:%g", (unsigned long long)bytes,
+        (unsigned long long)(info.bits ? info.bits : 8 * bytes), info.probes ? info.probes : 1,
+        (unsigned long long)series_for(filter, items).capacity, (unsigned long long)items, config_of(filter)->fpr);
+    RedisModule_ReplyWithString(ctx, line);
+    RedisModule_FreeString(ctx, line);
+}
+
+static int debug_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    roost_imported_part part;
+    if (argc != 2)
+        return RedisModule_WrongArity(ctx);
+    if (!open_to_ask(&target, ctx, argv[1]))
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    roost_imported_info imported = imported_of(target.filter);
+    uint64_t items = filter_value_inserted(target.filter);
+    RedisModule_ReplyWithArray(ctx, (long)imported.parts + 2);
+    RedisModuleString *line = RedisModule_CreateStringPrintf(ctx, "size:%llu", (unsigned long long)items);
+    RedisModule_ReplyWithString(ctx, line);
+    RedisModule_FreeString(ctx, line);
+    for (size_t i = 0; roost_filter_get_imported_part(target.filter->filter, &part, i); i++)
+        reply_imported_part(ctx, &part);
+    reply_own_part(ctx, target.filter, items - imported.items);
+    target_close(&target);
+    return REDISMODULE_OK;
+}
+
 /* ---- chunks ------------------------------------------------------------------------------------------------------ */
 
 static int scandump_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -415,6 +524,28 @@ static int loadchunk_command(RedisModuleCtx *ctx, RedisModuleString **argv, int 
                                             .source = REDISBLOOM_BLOOM});
 }
 
+/* valkey-bloom writes its filters with this command to its AOF. A dump of ours may be given as one, too. */
+static int load_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    if (argc != 3)
+        return RedisModule_WrongArity(ctx);
+    roost_bytes bytes = argument_bytes(argv[2]);
+    if (!header_is_ours(bytes.data, bytes.size))
+        return RedisModule_ReplyWithError(ctx,
+                                          "ERR this is not a filter of Roost. Those of valkey-bloom cannot be loaded, "
+                                          "since their items are not in them: add these again with BF.MADD");
+    RedisModuleString *iterator = RedisModule_CreateString(ctx, "0", 1);
+    RedisModuleString *arguments[] = {argv[0], argv[1], iterator, argv[2]};
+    int status = load_chunk(ctx, arguments, 4,
+                            &(struct load_errors){.number = ERROR_BAD_DATA,
+                                                  .position = ERROR_EXISTS,
+                                                  .data = ERROR_BAD_DATA,
+                                                  .event = "bf.load",
+                                                  .takes = is_for_bf});
+    RedisModule_FreeString(ctx, iterator);
+    return status;
+}
+
 const struct command bf_commands[] = {
     {"bf.reserve", reserve_command, "write deny-oom fast", ONE_KEY, -4, "Creates an empty filter", "O(1)"},
     {"bf.add", add_command, "write deny-oom fast", ONE_KEY, 3, "Adds an item; creates the filter if it does not exist",
@@ -433,5 +564,8 @@ const struct command bf_commands[] = {
      "O(n), n bytes of the filter"},
     {"bf.loadchunk", loadchunk_command, "write deny-oom", ONE_KEY, 4, "Loads a chunk that BF.SCANDUMP returned",
      "O(n), n bytes of the filter"},
+    {"bf.load", load_command, "write deny-oom", ONE_KEY, 3, "Loads a whole filter that ROOST.DUMP returned",
+     "O(n), n bytes of the filter"},
+    {"bf.debug", debug_command, "readonly fast", ONE_KEY, 2, "Returns figures about each part of a filter", "O(1)"},
     {NULL, NULL, NULL, NO_KEY, 0, NULL, NULL},
 };

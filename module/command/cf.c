@@ -60,24 +60,32 @@ static const char *read_capacity(struct reserve *reserve, const RedisModuleStrin
     return reserve->options.capacity > MOST_RESERVED_CAPACITY ? ERROR_MEMORY : NULL;
 }
 
+struct option {
+    long long *place, least, most;
+    const char *bad, *out_of_range;
+};
+
+static const char *read_option(const struct option *option, const RedisModuleString *value)
+{
+    if (RedisModule_StringToLongLong(value, option->place) != REDISMODULE_OK)
+        return option->bad;
+    return *option->place < option->least || *option->place > option->most ? option->out_of_range : NULL;
+}
+
 static const char *read_reserve_option(struct reserve *reserve, const RedisModuleString *name,
                                        const RedisModuleString *value)
 {
     static const char *const words[] = {"BUCKETSIZE", "MAXITERATIONS", "EXPANSION", NULL};
-    switch (argument_among(name, words)) {
-    case 0:
-        return argument_number(value, &reserve->options.bucket_size, 1, MOST_BUCKET_SIZE) ? NULL : "Bad bucket size";
-    case 1:
-        return argument_number(value, &reserve->options.iterations, 1, MOST_ITERATIONS)
-                   ? NULL
-                   : "MAXITERATIONS: value must be an integer between 1 and 65535, inclusive.";
-    case 2:
-        return argument_number(value, &reserve->options.expansion, 0, MOST_EXPANSION)
-                   ? NULL
-                   : "EXPANSION: value must be an integer between 0 and 32768, inclusive.";
-    default:
-        return ERROR_UNKNOWN;
-    }
+    struct option options[] = {
+        {&reserve->options.bucket_size, 1, MOST_BUCKET_SIZE, "Couldn't parse BUCKETSIZE",
+         "BUCKETSIZE: value must be an integer between 1 and 255, inclusive."},
+        {&reserve->options.iterations, 1, MOST_ITERATIONS, "Couldn't parse MAXITERATIONS",
+         "MAXITERATIONS: value must be an integer between 1 and 65535, inclusive."},
+        {&reserve->options.expansion, 0, MOST_EXPANSION, "Couldn't parse EXPANSION",
+         "EXPANSION: value must be an integer between 0 and 32768, inclusive."},
+    };
+    int option = argument_among(name, words);
+    return option < 0 ? ERROR_UNKNOWN : read_option(&options[option], value);
 }
 
 static const char *read_reserve(struct reserve *reserve, RedisModuleString **argv, int argc)
@@ -322,31 +330,78 @@ static int del_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     return status == ROOST_OK ? RedisModule_ReplyWithBool(ctx, removed) : reply_status(ctx, status);
 }
 
+/* Of the filter and what was imported. */
+struct figures {
+    uint64_t buckets, filters, items, deleted;
+};
+
+static struct figures figures_of(const struct filter_value *filter)
+{
+    roost_info info;
+    roost_filter_get_brief_info(filter->filter, &info);
+    const roost_imported_info imported = imported_of(filter);
+    bool only_imported = imported.parts > 0 && info.dots == 0;
+    return (struct figures){.buckets = imported.parts > 0 ? imported.buckets : info.buckets,
+                            .filters = imported.parts + (only_imported ? 0 : filter_value_tables(filter)),
+                            .items = info.inserted + imported.items,
+                            .deleted = info.dots - info.entries + imported.deleted + imported.removed};
+}
+
 static int info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct target target;
-    roost_info info;
     if (argc != 2)
         return RedisModule_WrongArity(ctx);
     target_open(&target, ctx, argv[1], REDISMODULE_READ);
     if (!is_ours(&target))
         return target_refuse(&target, ERROR_NOT_FOUND);
     const struct filter_value *filter = target.filter;
-    roost_filter_get_brief_info(filter->filter, &info);
-    const roost_imported_info imported = imported_of(filter);
-    uint64_t tables = imported.parts > 0 && info.dots == 0 ? 0 : filter_value_tables(filter);
+    const struct figures figures = figures_of(filter);
     reply_map_begin(ctx, 8);
     reply_number_pair(ctx, "Size", (long long)filter->value.bytes);
-    reply_number_pair(ctx, "Number of buckets", (long long)(imported.parts > 0 ? imported.buckets : info.buckets));
-    reply_number_pair(ctx, "Number of filters", (long long)(imported.parts + tables));
-    reply_number_pair(ctx, "Number of items inserted", (long long)(info.inserted + imported.items));
-    reply_number_pair(ctx, "Number of items deleted",
-                      (long long)(info.dots - info.entries + imported.deleted + imported.removed));
+    reply_number_pair(ctx, "Number of buckets", (long long)figures.buckets);
+    reply_number_pair(ctx, "Number of filters", (long long)figures.filters);
+    reply_number_pair(ctx, "Number of items inserted", (long long)figures.items);
+    reply_number_pair(ctx, "Number of items deleted", (long long)figures.deleted);
     reply_number_pair(ctx, "Bucket size", filter->shown.bucket_size);
     reply_number_pair(ctx, "Expansion rate", filter->shown.expansion);
     reply_number_pair(ctx, "Max iterations", filter->shown.iterations);
     target_close(&target);
     return REDISMODULE_OK;
+}
+
+/* ---- CF.DEBUG, CF.COMPACT ---------------------------------------------------------------------------------------- */
+
+static int debug_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    if (argc != 2)
+        return RedisModule_WrongArity(ctx);
+    target_open(&target, ctx, argv[1], REDISMODULE_READ);
+    if (!is_ours(&target))
+        return target_refuse(&target, ERROR_NOT_FOUND);
+    const struct figures figures = figures_of(target.filter);
+    const struct shown *shown = &target.filter->shown;
+    RedisModuleString *line = RedisModule_CreateStringPrintf(
+        ctx, "bktsize:%u buckets:%llu items:%llu deletes:%llu filters:%llu max_iterations:%u expansion:%u",
+        shown->bucket_size, (unsigned long long)figures.buckets, (unsigned long long)figures.items,
+        (unsigned long long)figures.deleted, (unsigned long long)figures.filters, shown->iterations, shown->expansion);
+    target_close(&target);
+    RedisModule_ReplyWithString(ctx, line);
+    RedisModule_FreeString(ctx, line);
+    return REDISMODULE_OK;
+}
+
+/* One table has nothing to be compacted, and imported parts never change. */
+static int compact_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target;
+    if (argc != 2)
+        return RedisModule_WrongArity(ctx);
+    target_open(&target, ctx, argv[1], REDISMODULE_READ);
+    bool ours = is_ours(&target);
+    target_close(&target);
+    return ours ? reply_ok(ctx) : RedisModule_ReplyWithError(ctx, "Cuckoo filter was not found");
 }
 
 /* ---- chunks ------------------------------------------------------------------------------------------------------ */
@@ -410,5 +465,8 @@ const struct command cf_commands[] = {
      "O(n), n bytes of the filter"},
     {"cf.loadchunk", loadchunk_command, "write deny-oom", ONE_KEY, 4, "Loads a chunk that CF.SCANDUMP returned",
      "O(n), n bytes of the filter"},
+    {"cf.compact", compact_command, "readonly fast", ONE_KEY, 2, "Does nothing, since there is nothing to be compacted",
+     "O(1)"},
+    {"cf.debug", debug_command, "readonly fast", ONE_KEY, 2, "Returns sizes and number of items of a filter", "O(1)"},
     {NULL, NULL, NULL, NO_KEY, 0, NULL, NULL},
 };

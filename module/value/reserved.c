@@ -45,7 +45,10 @@ static roost_config bloom_config(const struct bf_options *options)
 
 roost_config bf_config(const struct bf_options *options)
 {
-    return is_prefixes(options) ? prefix_config(options) : bloom_config(options);
+    roost_config config = is_prefixes(options) ? prefix_config(options) : bloom_config(options);
+    if (options->seed)
+        config.seed = options->seed;
+    return config;
 }
 
 struct shown bf_shown(const struct bf_options *options)

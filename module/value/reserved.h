@@ -27,6 +27,7 @@ struct bf_options {
     double rate;
     long long capacity, expansion;
     bool fixed;
+    uint64_t seed; /* 0: the default one */
 };
 
 struct cf_options {

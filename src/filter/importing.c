@@ -147,6 +147,19 @@ void roost_filter_get_imported(const roost_filter *filter, roost_imported_info *
         *info = (roost_imported_info){0};
 }
 
+bool roost_filter_get_imported_part(const roost_filter *filter, roost_imported_part *part, size_t index)
+{
+    for (size_t i = 0; filter->imported && i < filter->imported->count; i++) {
+        const struct imported_part *found = &filter->imported->parts[i];
+        if (!found->bytes || index-- > 0)
+            continue;
+        *part = found->part;
+        part->bytes = found->bytes;
+        return true;
+    }
+    return false;
+}
+
 /* ---- elements ----------------------------------------------------------------------------------------------------- */
 
 bool contains_or_imported(const roost_filter *filter, const void *key, size_t size)

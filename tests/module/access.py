@@ -175,7 +175,7 @@ def test_every_command_on_a_key_of_others():
         user("BF.ADD", "a:x", "x"), user("CF.ADD", "a:cf", "x")
         frame = s("ROOST.PULL", "a:x", "0")[3]
         arguments = {"bf.reserve": ("0.01", 100), "bf.insert": ("ITEMS", "x"), "cf.insert": ("ITEMS", "x"), "cf.insertnx": ("ITEMS", "x"), "cf.reserve": (100,),
-                     "bf.card": (), "bf.info": (), "cf.info": (), "bf.scandump": (0,), "cf.scandump": (0,), "bf.loadchunk": (1, "x"), "cf.loadchunk": (1, "x"),
+                     "bf.card": (), "bf.info": (), "cf.info": (), "bf.debug": (), "cf.debug": (), "cf.compact": (), "bf.scandump": (0,), "cf.scandump": (0,), "bf.loadchunk": (1, "x"), "cf.loadchunk": (1, "x"),
                      "roost.create": (), "roost.get": (), "roost.digest": (), "roost.info": (), "roost.incr": ("id", 1), "roost.merge": (frame,),
                      "roost.mergestore": ("a:x",), "roost.delta": ("0",), "roost.dump": (0,), "roost.restore": (0, "x"), "roost.sync": ("x",), "roost.ask": (0,),
                      "roost.pull": ("0",), "roost.push": (5, ""), "roost.identity": (1,), "roost.generation": (5, "a:tombstones")}

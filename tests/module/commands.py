@@ -182,6 +182,32 @@ def test_replies_of_both_protocols():
         two.close(), three.close()
 
 
+def test_commands_of_the_peers():
+    """CF.COMPACT, BF.DEBUG, CF.DEBUG; arguments of BF.INSERT that valkey-bloom has; BF.LOAD of a filter of ours."""
+    with server() as s:
+        assert s("BF.INSERT", "fixed", "NONSCALING", "EXPANSION", 2, "CAPACITY", 2, "ITEMS", "a", "b") == [1, 1]
+        assert s("BF.INFO", "fixed", "EXPANSION") == [None]
+        seed = "s" * 32
+        assert s("BF.INSERT", "seeded", "TIGHTENING", "0.5", "SEED", seed, "VALIDATESCALETO", 10**6, "ITEMS", "a") == [1]
+        s("BF.INSERT", "seeded too", "SEED", seed, "ITEMS", "b"), s("BF.ADD", "plain", "c")
+        assert s("ROOST.MERGESTORE", "sum", "seeded", "seeded too") == b"OK" and s("BF.MEXISTS", "sum", "a", "b") == [1, 1]
+        assert "different" in s.error("ROOST.MERGESTORE", "sum", "seeded", "plain")
+        debug = s("BF.DEBUG", "fixed")
+        assert debug[0] == b"size:2" and len(debug) == 2 and b"capacity:2 size:2 ratio:0.01" in debug[1]
+        s("CF.RESERVE", "cuckoo", 1000, "BUCKETSIZE", 4, "EXPANSION", 2), s("CF.INSERT", "cuckoo", "ITEMS", *range(10)), s("CF.DEL", "cuckoo", 1)
+        before = s.digest("cuckoo")
+        assert s("CF.COMPACT", "cuckoo") == b"OK" and s.digest("cuckoo") == before
+        assert b"bktsize:4" in s("CF.DEBUG", "cuckoo") and b"items:9 deletes:1" in s("CF.DEBUG", "cuckoo")
+        dump, iterator = b"", 0
+        while chunk := s("ROOST.DUMP", "plain", iterator):
+            iterator = chunk[0]
+            if not iterator:
+                break
+            dump += chunk[1]
+        assert s("BF.LOAD", "loaded", dump) == b"OK" and s.digest("loaded") == s.digest("plain")
+        assert s.error("BF.LOAD", "loaded", dump) == "item exists"
+
+
 def test_error_texts():
     with server() as s:
         speak = Speaker(s, 2)
@@ -195,6 +221,18 @@ def test_error_texts():
                 ("BF.RESERVE n 0.01 10 EXPANSION 2 NONSCALING", "Nonscaling filters cannot expand"),
                 ("BF.RESERVE n 0.01 10 EXPANSION x", "ERR bad expansion"), ("BF.RESERVE n 0.01 10 OTHER", "Unknown argument received"),
                 ("BF.INSERT n NOCREATE ITEMS x", "ERR not found"), ("BF.INSERT n WHAT ITEMS x", "Unknown argument received"),
+                ("BF.INSERT n ERROR 2 ITEMS x", "Bad error rate"), ("BF.INSERT n ERROR x ITEMS x", "Bad error rate"),
+                ("BF.INSERT n CAPACITY 0 ITEMS x", "Bad capacity"), ("BF.INSERT n CAPACITY x ITEMS x", "Bad capacity"),
+                ("BF.INSERT n EXPANSION -1 ITEMS x", "Bad expansion"), ("BF.RESERVE n 0.01 5 EXPANSION 40000", "ERR bad expansion"),
+                ("BF.INSERT n TIGHTENING 2 ITEMS x", "ERR (0 < tightening ratio range < 1)"), ("BF.INSERT n SEED short ITEMS x", "ERR invalid seed"),
+                ("BF.INSERT n NONSCALING VALIDATESCALETO 5 ITEMS x", "ERR cannot use NONSCALING and VALIDATESCALETO options together"),
+                (f"BF.INSERT n VALIDATESCALETO {10**18} ITEMS x", "ERR provided VALIDATESCALETO causes bloom object to exceed memory limit"),
+                ("CF.RESERVE n 100 BUCKETSIZE x", "Couldn't parse BUCKETSIZE"), ("CF.RESERVE n 100 EXPANSION x", "Couldn't parse EXPANSION"),
+                ("CF.RESERVE n 1000 BUCKETSIZE 256", "BUCKETSIZE: value must be an integer between 1 and 255, inclusive."),
+                ("CF.RESERVE n 100 MAXITERATIONS 0", "MAXITERATIONS: value must be an integer between 1 and 65535, inclusive."),
+                ("BF.DEBUG n", "ERR not found"), ("CF.DEBUG n", "ERR not found"), ("CF.COMPACT n", "Cuckoo filter was not found"),
+                ("BF.LOAD n rubbish", "ERR this is not a filter of Roost. Those of valkey-bloom cannot be loaded, since their items are "
+                 "not in them: add these again with BF.MADD"),
                 ("BF.INFO n", "ERR not found"), ("BF.INFO b WHAT", "Invalid information value"),
                 ("BF.SCANDUMP n 0", "ERR not found"), ("BF.LOADCHUNK n 1 rubbish", "ERR received bad data"),
                 ("BF.SCANDUMP b 77", "Invalid position"),
