@@ -19,6 +19,7 @@
 #include "module/registry/registry.h"
 #include "module/registry/tombstones.h"
 #include "module/value/chunks.h"
+#include "module/value/data_types.h"
 #include "module/value/filter_value.h"
 
 #define MODULE_VERSION ROOST_VERSION_NUMBER
@@ -164,7 +165,7 @@ static const char *register_all(RedisModuleCtx *ctx, RedisModuleString **argv, i
         return "a setting is not valid: see the roost.* lines of the configuration and of loadmodule";
     if (register_all_commands(ctx) != REDISMODULE_OK)
         return "";
-    const char *taken = value_types_create(ctx, settings.bf_cf);
+    const char *taken = data_types_create(ctx, settings.bf_cf);
     if (taken) {
         RedisModule_Log(ctx, "warning",
                         "cannot load: another module has the data type %s. Unload that module, or load this one with "

@@ -102,10 +102,8 @@ RedisModuleType *type_for(const struct value *value);
 /* Brings a value to a key that was opened for writing, in the place of what is there; the key keeps its time to live. */
 void value_put(RedisModuleKey *key, struct value *value);
 
-/* Both lists end with NULL and stay the caller's. Before value_types_create. */
+/* Both lists end with NULL and stay the caller's. Before data_types_create. */
 void value_register(const struct value_class *const *classes, const struct value_observer *const *observers);
-/* Registers the data types. NULL, or the name of the one that another module has. */
-const char *value_types_create(RedisModuleCtx *ctx, bool bf_cf);
 
 /* The value of a key; NULL: it holds none of ours. */
 struct value *value_of_key(RedisModuleKey *key);

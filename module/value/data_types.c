@@ -10,7 +10,7 @@
  * both, so the identity of a mirror is tied to the database and name of its key, and is only restored while the server
  * loads.
  */
-#include "value.h"
+#include "data_types.h"
 
 #include <string.h>
 
@@ -331,7 +331,7 @@ static RedisModuleType *create_type(RedisModuleCtx *ctx, const char *name, int v
     return RedisModule_CreateDataType(ctx, name, version, &methods);
 }
 
-const char *value_types_create(RedisModuleCtx *ctx, bool bf_cf)
+const char *data_types_create(RedisModuleCtx *ctx, bool bf_cf)
 {
     value_type = create_type(ctx, "roostdata", ENCODING_VERSION, rdb_load);
     bloom_type = bf_cf ? create_type(ctx, "MBbloom--", OWN_VERSION, rdb_load_bloom) : value_type;
