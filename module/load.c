@@ -13,6 +13,7 @@
 #include "module/command/commands.h"
 #include "module/command/dumps.h"
 #include "module/command/info.h"
+#include "module/command/syntax.h"
 #include "module/registry/key_removals.h"
 #include "module/registry/keyspace.h"
 #include "module/registry/links.h"
@@ -37,7 +38,7 @@ static bool writes(const struct command *command)
     return command->flags[0] == 'w';
 }
 
-static int describe(RedisModuleCommand *registered, const struct command *command)
+static int describe(RedisModuleCtx *ctx, RedisModuleCommand *registered, const struct command *command)
 {
     uint64_t write = REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_ACCESS | REDISMODULE_CMD_KEY_UPDATE;
     uint64_t read = REDISMODULE_CMD_KEY_RO | REDISMODULE_CMD_KEY_ACCESS;
@@ -60,6 +61,7 @@ static int describe(RedisModuleCommand *registered, const struct command *comman
                                    .complexity = command->complexity,
                                    .since = "0.2.0",
                                    .arity = command->arity,
+                                   .args = syntax_arguments(ctx, command->syntax),
                                    .key_specs = command->keys == NO_KEY ? NULL : specs};
     return RedisModule_SetCommandInfo(registered, &info);
 }
@@ -118,7 +120,7 @@ static int register_commands(RedisModuleCtx *ctx, const struct command *commands
             return REDISMODULE_ERR;
         }
         RedisModuleCommand *registered = RedisModule_GetCommand(ctx, command->name);
-        if (!registered || describe(registered, command) != REDISMODULE_OK)
+        if (!registered || describe(ctx, registered, command) != REDISMODULE_OK)
             return REDISMODULE_ERR;
         categorize(registered, command, category);
     }

@@ -13,6 +13,7 @@ struct command {
     enum keys keys;
     int arity;
     const char *summary, *complexity;
+    const char *syntax; /* of the arguments; syntax.h */
 };
 
 extern const struct command bf_commands[], cf_commands[], roost_commands[]; /* each ends with a NULL name */

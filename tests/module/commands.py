@@ -208,6 +208,47 @@ def test_commands_of_the_peers():
         assert s.error("BF.LOAD", "loaded", dump) == "item exists"
 
 
+def texts(answer):
+    """The same with text in the place of bytes."""
+    return (answer.decode() if isinstance(answer, bytes) else [texts(part) for part in answer] if isinstance(answer, list)
+            else {name: texts(part) for name, part in answer.items()} if isinstance(answer, dict) else answer)
+
+
+def arguments_of(docs):
+    """The arguments of COMMAND DOCS as redis-cli shows them."""
+    words = []
+    for argument in docs:
+        name = argument["token"] if argument["type"] == "pure-token" else argument["name"]
+        if argument["type"] in ("oneof", "block"):
+            inner = [arguments_of([part]) for part in argument["arguments"]]
+            name = ("|" if argument["type"] == "oneof" else " ").join(inner)
+        token = argument["token"] + " " if "token" in argument and argument["type"] != "pure-token" else ""
+        text = token + name + (" ..." if "multiple" in argument.get("flags", []) else "")
+        words.append(f"[{text}]" if "optional" in argument.get("flags", []) else text)
+    return " ".join(words)
+
+
+def test_documentation_of_commands():
+    """Every command has arguments, which begin with its keys and are as many as its arity says."""
+    with server() as s:
+        speak = Speaker(s, 3)
+        names = [name.decode() for name in speak("COMMAND", "LIST", "FILTERBY", "MODULE", "roost")]
+        docs = texts(speak("COMMAND", "DOCS", *names))
+        assert len(docs) == len(names) > 45
+        for name, doc in docs.items():
+            arity = speak("COMMAND", "INFO", name)[0][1]
+            needed = sum("optional" not in a.get("flags", []) for a in doc["arguments"]) + 1
+            needed += sum("token" in a and a["type"] != "pure-token" and "optional" not in a.get("flags", []) for a in doc["arguments"])
+            several = any(flag in a.get("flags", []) for a in doc["arguments"] for flag in ("optional", "multiple"))
+            assert abs(arity) == needed and (arity < 0) == several or name in ("roost.summary", "roost.link", "roost.generation"), (name, arity, needed)
+            assert name == "roost.summary" or doc["arguments"][0]["type"] == "key", name
+        assert arguments_of(docs["bf.reserve"]["arguments"]) == "key error capacity [EXPANSION expansion] [NONSCALING]"
+        assert arguments_of(docs["cf.insert"]["arguments"]) == "key [CAPACITY capacity] [NOCREATE] ITEMS item ..."
+        assert arguments_of(docs["bf.info"]["arguments"]) == "key [CAPACITY|SIZE|FILTERS|ITEMS|EXPANSION]"
+        assert arguments_of(docs["roost.push"]["arguments"]) == "key generation frame [REGION number time]"
+        speak.close()
+
+
 def test_error_texts():
     with server() as s:
         speak = Speaker(s, 2)

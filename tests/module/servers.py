@@ -332,7 +332,7 @@ class Speaker:
             return None
         if kind == b"$":
             return None if rest == b"-1" else self.file.read(int(rest) + 2)[:-2]
-        if kind == b"*":
+        if kind in b"*~":
             return None if rest == b"-1" else [self.read() for _ in range(int(rest))]
         if kind == b"%":
             return {self.name(): self.read() for _ in range(int(rest))}
