@@ -7,14 +7,17 @@
  */
 #include "settings.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "arguments.h"
 
 #define MOST_CAPACITY (1LL << 40)
+#define NAME_ROOM     64
 
 struct settings settings;
 static long long memory_limit, automatic_limit;
@@ -162,11 +165,11 @@ static int set_kind(const char *name, int kind, void *place, RedisModuleString *
     return REDISMODULE_OK;
 }
 
-static int register_kind(RedisModuleCtx *ctx)
+static int register_kind(RedisModuleCtx *ctx, roost_kind otherwise)
 {
     const char *words[] = {"cuckoo", "bloom"};
     const int kinds[] = {ROOST_CUCKOO, ROOST_BLOOM};
-    return RedisModule_RegisterEnumConfig(ctx, "bf-kind", ROOST_CUCKOO, REDISMODULE_CONFIG_DEFAULT, words, kinds, 2,
+    return RedisModule_RegisterEnumConfig(ctx, "bf-kind", (int)otherwise, REDISMODULE_CONFIG_DEFAULT, words, kinds, 2,
                                           get_kind, set_kind, NULL, &settings.bf_kind);
 }
 
@@ -191,24 +194,161 @@ static const struct number_setting {
     {"memory-limit", &memory_limit, -1, 0, 1LL << 50, REDISMODULE_CONFIG_MEMORY},
 };
 
+/* ---- arguments of loadmodule --------------------------------------------------------------------------------------
+ *
+ * Pairs of a name and a value, which take the place of defaults: those of settings, and those that RedisBloom and
+ * valkey-bloom have for the same things. What has no meaning here is refused with the reason, so that nobody believes
+ * that it has an effect.
+ */
+
+static const struct alias {
+    const char *name, *setting; /* NULL: there is no such thing */
+    const char *reason;
+} aliases[] = {
+    {"error_rate", "bf-error-rate", NULL},
+    {"initial_size", "bf-capacity", NULL},
+    {"expansion", "bf-expansion", NULL},
+    {"bf-initial-size", "bf-capacity", NULL},
+    {"bf-expansion-factor", "bf-expansion", NULL},
+    {"cf_initial_size", "cf-capacity", NULL},
+    {"cf_bucket_size", "cf-bucket-size", NULL},
+    {"cf_max_iterations", "cf-max-iterations", NULL},
+    {"cf_expansion", "cf-expansion", NULL},
+    {"cf_expansion_factor", "cf-expansion", NULL},
+    {"cf-initial-size", "cf-capacity", NULL},
+    {"cf-expansion-factor", "cf-expansion", NULL},
+    {"bloom-fp-rate", "bf-error-rate", NULL},
+    {"bloom-capacity", "bf-capacity", NULL},
+    {"bloom-expansion", "bf-expansion", NULL},
+    {"bloom-memory-usage-limit", "memory-limit", NULL},
+    {"cf_max_expansions", NULL, "filters grow without such a limit; memory-limit bounds them"},
+    {"cf-max-expansions", NULL, "filters grow without such a limit; memory-limit bounds them"},
+    {"bf-hash-seed", NULL, "the seed of new filters is fixed, so that they merge; ROOST.CREATE has SEED"},
+    {"bloom-tightening-ratio", NULL, "filters are not series whose rates it would set"},
+    {"bloom-use-random-seed", NULL, "the seed is fixed, so that filters merge; BF.INSERT and ROOST.CREATE have SEED"},
+    {"bloom-defrag-enabled", NULL, "filters are always defragmented where the server does"},
+};
+
+static bool is_setting(const char *name)
+{
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (strcmp(numbers[i].name, name) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
+        if (strcmp(rates[i].name, name) == 0)
+            return true;
+    return strcmp(name, "bf-cf") == 0 || strcmp(name, "bf-kind") == 0;
+}
+
+/* The setting that an argument is about; NULL with the reason if there is none. */
+static const char *setting_of(const RedisModuleString *argument, const char **reason)
+{
+    static char lower[NAME_ROOM];
+    const char *text = RedisModule_StringPtrLen(argument, NULL);
+    text += strncasecmp(text, "roost.", 6) == 0 ? 6 : strncasecmp(text, "bf.", 3) == 0 ? 3 : 0;
+    size_t size = 0;
+    for (; text[size] && size < NAME_ROOM - 1; size++)
+        lower[size] = (char)tolower((unsigned char)text[size]);
+    lower[size] = '\0';
+    *reason = "there is no such setting: docs/module.md lists them";
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (strcmp(aliases[i].name, lower) == 0) {
+            *reason = aliases[i].reason;
+            return aliases[i].setting;
+        }
+    return is_setting(lower) ? lower : NULL;
+}
+
+struct arguments {
+    RedisModuleString **argv;
+    int argc;
+};
+
+/* The value that the arguments give a setting; NULL: none. */
+static RedisModuleString *given(const struct arguments *arguments, const char *setting)
+{
+    const char *reason, *name;
+    for (int i = arguments->argc - 2; i >= 0; i -= 2)
+        if ((name = setting_of(arguments->argv[i], &reason)) && strcmp(name, setting) == 0)
+            return arguments->argv[i + 1];
+    return NULL;
+}
+
+static bool refuse(RedisModuleCtx *ctx, const RedisModuleString *argument, const char *reason)
+{
+    RedisModule_Log(ctx, "warning", "cannot load: the argument %s of loadmodule: %s",
+                    RedisModule_StringPtrLen(argument, NULL), reason);
+    return false;
+}
+
+static const char *value_error(const char *setting, const RedisModuleString *value)
+{
+    double rate;
+    long long number;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (strcmp(numbers[i].name, setting) == 0)
+            return argument_number(value, &number, numbers[i].least, numbers[i].most) ? NULL
+                                                                                      : "its value is out of range";
+    if (strcmp(setting, "bf-cf") == 0)
+        return argument_is(value, "yes") || argument_is(value, "no") ? NULL : "its value must be yes or no";
+    if (strcmp(setting, "bf-kind") == 0)
+        return argument_is(value, "cuckoo") || argument_is(value, "bloom") ? NULL : "its value must be cuckoo or bloom";
+    return RedisModule_StringToDouble(value, &rate) == REDISMODULE_OK && rate > 0 && rate < 1
+               ? NULL
+               : "its value must be above 0 and below 1";
+}
+
+static bool check_arguments(RedisModuleCtx *ctx, const struct arguments *arguments)
+{
+    for (int i = 0; i < arguments->argc; i += 2) {
+        const char *reason, *setting = setting_of(arguments->argv[i], &reason);
+        if (!setting)
+            return refuse(ctx, arguments->argv[i], reason);
+        if (i + 1 == arguments->argc)
+            return refuse(ctx, arguments->argv[i], "its value is missing");
+        const char *error = value_error(setting, arguments->argv[i + 1]);
+        if (error)
+            return refuse(ctx, arguments->argv[i], error);
+    }
+    return true;
+}
+
+/* ---- registration ------------------------------------------------------------------------------------------------ */
+
+static int register_number(RedisModuleCtx *ctx, const struct arguments *arguments, const struct number_setting *number)
+{
+    const RedisModuleString *value = given(arguments, number->name);
+    long long otherwise = number->otherwise < 0 ? automatic_limit : number->otherwise;
+    if (value)
+        (void)argument_number(value, &otherwise, number->least, number->most);
+    return RedisModule_RegisterNumericConfig(ctx, number->name, otherwise, number->flags, number->least, number->most,
+                                             get_number, set_number, NULL, number->place);
+}
+
+static int register_rate(RedisModuleCtx *ctx, const struct arguments *arguments, struct rate_setting *rate)
+{
+    const RedisModuleString *value = given(arguments, rate->name);
+    return RedisModule_RegisterStringConfig(ctx, rate->name,
+                                            value ? RedisModule_StringPtrLen(value, NULL) : rate->otherwise,
+                                            REDISMODULE_CONFIG_DEFAULT, get_rate, set_rate, NULL, rate);
+}
+
 int settings_register(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    bool bf_cf = !(argc == 2 && argument_is(argv[0], "bf-cf") && argument_is(argv[1], "no"));
-    if (RedisModule_RegisterBoolConfig(ctx, "bf-cf", bf_cf, REDISMODULE_CONFIG_IMMUTABLE, get_boolean, set_boolean,
-                                       NULL, &settings.bf_cf) != REDISMODULE_OK)
+    const struct arguments arguments = {argv, argc};
+    if (!check_arguments(ctx, &arguments))
+        return REDISMODULE_ERR;
+    const RedisModuleString *bf_cf = given(&arguments, "bf-cf"), *kind = given(&arguments, "bf-kind");
+    if (RedisModule_RegisterBoolConfig(ctx, "bf-cf", !bf_cf || argument_is(bf_cf, "yes"), REDISMODULE_CONFIG_IMMUTABLE,
+                                       get_boolean, set_boolean, NULL, &settings.bf_cf) != REDISMODULE_OK ||
+        register_kind(ctx, kind && argument_is(kind, "bloom") ? ROOST_BLOOM : ROOST_CUCKOO) != REDISMODULE_OK)
         return REDISMODULE_ERR;
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
-        if (RedisModule_RegisterStringConfig(ctx, rates[i].name, rates[i].otherwise, REDISMODULE_CONFIG_DEFAULT,
-                                             get_rate, set_rate, NULL, &rates[i]) != REDISMODULE_OK)
+        if (register_rate(ctx, &arguments, &rates[i]) != REDISMODULE_OK)
             return REDISMODULE_ERR;
-    if (register_kind(ctx) != REDISMODULE_OK)
-        return REDISMODULE_ERR;
     automatic_limit = safe_limit(ctx);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (RedisModule_RegisterNumericConfig(ctx, numbers[i].name,
-                                              numbers[i].otherwise < 0 ? automatic_limit : numbers[i].otherwise,
-                                              numbers[i].flags, numbers[i].least, numbers[i].most, get_number,
-                                              set_number, NULL, numbers[i].place) != REDISMODULE_OK)
+        if (register_number(ctx, &arguments, &numbers[i]) != REDISMODULE_OK)
             return REDISMODULE_ERR;
     return RedisModule_LoadConfigs(ctx);
 }

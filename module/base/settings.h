@@ -19,7 +19,8 @@ struct settings {
 };
 extern struct settings settings;
 
-/* Also reads the arguments of loadmodule: "bf-cf no". */
+/* Also reads the arguments of loadmodule: names of settings, or those of RedisBloom and valkey-bloom, and values. The log
+   says why they are refused. */
 int settings_register(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 /* Follows changes of maxmemory. Not before it is certain that the module is loaded: a server that refuses a module calls
    its functions all the same. */

@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 """BF.*, CF.* and ROOST.* through Debian's python3-redis and through the bare protocol: arguments, replies, error texts."""
 import os
+import subprocess
 import time
 
 import redis
 
-from servers import MODULE, Speaker, run, server
+from servers import MODULE, PATIENCE, Speaker, run, server
 
 WRONG_TYPE = "WRONGTYPE Operation against a key holding the wrong kind of value"
 
@@ -206,6 +207,30 @@ def test_commands_of_the_peers():
             dump += chunk[1]
         assert s("BF.LOAD", "loaded", dump) == b"OK" and s.digest("loaded") == s.digest("plain")
         assert s.error("BF.LOAD", "loaded", dump) == "item exists"
+
+
+def test_arguments_of_loadmodule():
+    """Those of RedisBloom, of both of its generations, and of valkey-bloom are settings of ours; what is none is refused with a reason."""
+    def settings(*arguments):
+        with server(module_arguments=arguments) as s:
+            return {name.decode()[6:]: value.decode() for name, value in (lambda a: zip(a[::2], a[1::2]))(Speaker(s, 2)("CONFIG", "GET", "roost.*"))}
+    usual = settings()
+    for arguments, changed in ((("ERROR_RATE", "0.004", "INITIAL_SIZE", "400"), {"bf-error-rate": "0.004", "bf-capacity": "400"}),
+                               (("bf-initial-size", "500", "cf-expansion-factor", "4", "CF_BUCKET_SIZE", "4"),
+                                {"bf-capacity": "500", "cf-expansion": "4", "cf-bucket-size": "4"}),
+                               (("bf.bloom-fp-rate", "0.02", "bloom-memory-usage-limit", "1000000", "roost.bf-kind", "bloom"),
+                                {"bf-error-rate": "0.02", "memory-limit": "1000000", "bf-kind": "bloom"})):
+        assert settings(*arguments) == {**usual, **changed}, arguments
+    for arguments, reason in ((("CF_MAX_EXPANSIONS", "32"), "grow without such a limit"), (("INITIAL_SIZE", "0"), "out of range"),
+                              (("WHAT", "1"), "no such setting"), (("ERROR_RATE",), "value is missing"), (("bf-error-rate", "2"), "below 1"),
+                              (("bloom-use-random-seed", "no"), "seed is fixed")):
+        with server(module=False) as s:
+            s.stop()
+            s.module, s.module_arguments = True, arguments
+            process = subprocess.run(s.command(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PATIENCE)
+            assert process.returncode and f"the argument {arguments[0]} of loadmodule" in s.log() and reason in s.log(), (arguments, s.log())
+            s.module = False
+            s.start()
 
 
 def texts(answer):
