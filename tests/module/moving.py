@@ -7,8 +7,10 @@ import json
 import os
 import random
 import shutil
+import socket
 import struct
 import tempfile
+import threading
 
 import redis
 
@@ -94,19 +96,71 @@ def test_rdb_files():
             assert sorted(s.client.scan_iter(_type="MBbloomCF")) == [b"cf:default", b"cf:reserved"]
 
 
-def log_of_commands():
-    """What RedisBloom logs after a rewrite: the commands of clients as they came. The golden file, and some of them."""
+def commands_of_clients():
+    """As RedisBloom logs and replicates them: as they came."""
     def command(*words):
         words = [str(w).encode() for w in words]
         return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in words)
+    return (command("BF.ADD", "bf:default", "later") + command("BF.MADD", "bf:new", "a", "b", "a")
+            + command("BF.RESERVE", "bf:fixed", "0.01", "3", "NONSCALING") + command("BF.INSERT", "bf:fixed", "ITEMS", 1, 2, 3)
+            + command("CF.RESERVE", "cf:new", 1000, "EXPANSION", 2) + command("CF.ADD", "cf:new", "a") + command("CF.ADDNX", "cf:new", "a")
+            + command("CF.INSERT", "cf:new", "ITEMS", "b", "b", "c") + command("CF.DEL", "cf:new", "b")
+            + command("CF.ADD", "cf:default", "later") + command("CF.DEL", "cf:default", "item:default:1"))
+
+
+def log_of_commands():
     folder = folder_with("2.8.20.aof", "appendonly.aof")
     with open(os.path.join(folder, "appendonly.aof"), "ab") as log:
-        log.write(command("BF.ADD", "bf:default", "later") + command("BF.MADD", "bf:new", "a", "b", "a")
-                  + command("BF.RESERVE", "bf:fixed", "0.01", "3", "NONSCALING") + command("BF.INSERT", "bf:fixed", "ITEMS", 1, 2, 3)
-                  + command("CF.RESERVE", "cf:new", 1000, "EXPANSION", 2) + command("CF.ADD", "cf:new", "a") + command("CF.ADDNX", "cf:new", "a")
-                  + command("CF.INSERT", "cf:new", "ITEMS", "b", "b", "c") + command("CF.DEL", "cf:new", "b")
-                  + command("CF.ADD", "cf:default", "later") + command("CF.DEL", "cf:default", "item:default:1"))
+        log.write(b"*2\r\n$6\r\nSELECT\r\n$1\r\n0\r\n" + commands_of_clients())
     return folder
+
+
+class Primary(threading.Thread):
+    """What a server with RedisBloom is to its replica: an RDB file, and commands after it."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.start()
+
+    def run(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, connection):
+        with connection, connection.makefile("rb") as stream:
+            while line := stream.readline():
+                if not line.startswith(b"*"):
+                    continue
+                words = [stream.read(int(stream.readline()[1:]) + 2)[:-2].upper() for _ in range(int(line[1:]))]
+                if words[0] == b"PING":
+                    connection.sendall(b"+PONG\r\n")
+                elif words[0] == b"PSYNC":
+                    with open(os.path.join(GOLDEN, "2.6.3.rdb"), "rb") as file:
+                        rdb = file.read()
+                    connection.sendall(b"+FULLRESYNC %s 0\r\n$%d\r\n%s" % (b"a" * 40, len(rdb), rdb))
+                    connection.sendall(b"*2\r\n$6\r\nSELECT\r\n$1\r\n0\r\n" + commands_of_clients())
+                elif words[:2] != [b"REPLCONF", b"ACK"]:
+                    connection.sendall(b"+OK\r\n")
+
+
+def test_a_primary_with_redisbloom():
+    """A replica takes its filters over, repeats its commands, and can be promoted."""
+    primary = Primary()
+    with servers(lambda: Server("--appendonly", "yes", "--appendfsync", "always")) as s:
+        s("REPLICAOF", "127.0.0.1", primary.port)
+        wait_for(lambda: s("BF.EXISTS", "bf:default", "later") and imported(s, "cf:default")["imported_removed"] == 1, "the replica")
+        check_commands(s), check(s, [key for key in FILTERS if key != "cf:default"])
+        s("REPLICAOF", "NO", "ONE"), s("BF.ADD", "bf:default", "own"), s("CF.DEL", "cf:default", "item:default:2")
+        primary.listener.close()
+        before = {key: s.digest(key) for key in FILTERS}
+        s.restart()
+        assert before == {key: s.digest(key) for key in FILTERS}
 
 
 def check_commands(s):
@@ -176,7 +230,7 @@ def whole(s, key):
 
 def test_chunks():
     commands = list(chunk_commands())
-    with servers(lambda: Server("--appendonly", "yes"), lambda: Server(port=free_port())) as (s, replica):
+    with servers(lambda: Server("--appendonly", "yes", "--appendfsync", "always"), lambda: Server(port=free_port())) as (s, replica):
         s("CONFIG", "SET", "port", port := free_port())
         s.port = port
         replicate(replica, s)
