@@ -14,7 +14,7 @@
 struct staged {
     struct value value;
     uint8_t *bytes; /* header and body so far */
-    size_t size;
+    size_t size, room;
     uint64_t whole;         /* the final size */
     long long next;         /* the expected position */
     enum redisbloom source; /* not REDISBLOOM_NONE: header and arrays of RedisBloom, and `next` is not used */
@@ -36,10 +36,14 @@ static void staged_free(struct value *value)
 
 static void staged_append(struct staged *staged, const void *bytes, size_t size)
 {
-    staged->bytes = RedisModule_Realloc(staged->bytes, staged->size + size);
+    if (staged->size + size > staged->room) { /* by half, so that all chunks together are copied a few times */
+        size_t room = staged->size + size + staged->size / 2;
+        staged->bytes = RedisModule_Realloc(staged->bytes, room);
+        staged->value.bytes += room - staged->room;
+        staged->room = room;
+    }
     memcpy(staged->bytes + staged->size, bytes, size);
     staged->size += size;
-    staged->value.bytes += size;
 }
 
 static roost_status staged_encode(struct value *value, struct value_bytes *bytes, enum encoding encoding)

@@ -73,19 +73,36 @@ static bool is_within_limit(const roost_filter *filter, const struct imported *o
     return taken <= limit && imported_memory(other) <= limit - taken;
 }
 
-roost_status prepare_import(roost_filter *filter, struct imported_join *join, const struct imported *other)
+/* Before anything is prepared. */
+static roost_status check_import(const roost_filter *filter, struct imported_join *join, const struct imported *other)
 {
     *join = (struct imported_join){.mine = filter->imported};
-    if (!other)
-        return ROOST_OK;
-    if (!can_import(filter, other))
-        return ROOST_CORRUPT;
-    roost_status status = imported_prepare(join, filter->imported, other, &filter->environment.allocator);
-    if (status == ROOST_OK && join->joined && !is_within_limit(filter, other)) {
-        abandon_import(filter, join);
-        return ROOST_TOO_LARGE;
-    }
-    return status;
+    return other && !can_import(filter, other) ? ROOST_CORRUPT : ROOST_OK;
+}
+
+static roost_status within_limit(const roost_filter *filter, struct imported_join *join, const struct imported *other,
+                                 roost_status status)
+{
+    if (status != ROOST_OK || !join->joined || is_within_limit(filter, other))
+        return status;
+    abandon_import(filter, join);
+    return ROOST_TOO_LARGE;
+}
+
+roost_status prepare_import(roost_filter *filter, struct imported_join *join, const struct imported *other)
+{
+    roost_status status = check_import(filter, join, other);
+    if (status == ROOST_OK)
+        status = imported_prepare(join, filter->imported, other, &filter->environment.allocator);
+    return within_limit(filter, join, other, status);
+}
+
+roost_status prepare_spent_import(roost_filter *filter, struct imported_join *join, struct imported *other)
+{
+    roost_status status = check_import(filter, join, other);
+    if (status == ROOST_OK)
+        status = imported_prepare_spent(join, filter->imported, other, &filter->environment.allocator);
+    return within_limit(filter, join, other, status);
 }
 
 bool commit_import(roost_filter *filter, struct imported_join *join)
@@ -131,7 +148,7 @@ roost_status roost_filter_import(roost_filter *filter, bool *changed, const roos
         imported = NULL;
     }
     if (status == ROOST_OK)
-        status = prepare_import(filter, &join, imported);
+        status = prepare_spent_import(filter, &join, imported);
     if (status == ROOST_OK)
         grew |= commit_import(filter, &join);
     imported_free(imported, allocator);

@@ -11,6 +11,8 @@ bool can_import(const roost_filter *filter, const struct imported *imported);
 /* The join of the filter's parts with `other`, in two phases (../imported/imported.h). ROOST_CORRUPT where the kind
    cannot have them, ROOST_TOO_LARGE where the filter would take more than its memory limit. */
 roost_status prepare_import(roost_filter *filter, struct imported_join *join, const struct imported *other);
+/* The same for one that is used up, and has the allocator of the filter. */
+roost_status prepare_spent_import(roost_filter *filter, struct imported_join *join, struct imported *other);
 /* Whether there was anything new. */
 bool commit_import(roost_filter *filter, struct imported_join *join);
 void abandon_import(const roost_filter *filter, struct imported_join *join);

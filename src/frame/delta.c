@@ -97,11 +97,10 @@ static bool skip_configuration(const roost_filter *filter, struct bit_reader *re
 }
 
 /* The parts first, since their join can be prepared and abandoned. */
-static roost_status merge_delta(roost_filter *filter, bool *grew, struct bit_reader *reader,
-                                const struct imported *imported)
+static roost_status merge_delta(roost_filter *filter, bool *grew, struct bit_reader *reader, struct imported *imported)
 {
     struct imported_join join;
-    roost_status status = prepare_import(filter, &join, imported);
+    roost_status status = prepare_spent_import(filter, &join, imported);
     if (status != ROOST_OK)
         return status;
     status = filter->kind->delta.merge(filter, grew, reader);

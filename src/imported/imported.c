@@ -554,14 +554,25 @@ static bool join_part(struct imported_part *joined, const struct imported_part *
     return true;
 }
 
+static bool shares_bytes(const struct imported *imported, const struct imported_part *part)
+{
+    const struct imported_part *found = find_part(imported, part->id);
+    return found && found->bytes == part->bytes;
+}
+
+static bool shares_slots(const struct imported *imported, const struct imported_part *part)
+{
+    const struct imported_part *found = find_part(imported, part->id);
+    return found && found->removed.table == part->removed.table;
+}
+
 void imported_abandon(struct imported_join *join, const roost_allocator *allocator)
 {
     for (size_t i = 0; join->joined && i < join->joined->count; i++) {
         struct imported_part *part = &join->joined->parts[i];
-        const struct imported_part *mine = find_part(join->mine, part->id);
-        if (!mine || mine->bytes != part->bytes)
+        if (!shares_bytes(join->mine, part) && !shares_bytes(join->spent, part))
             memory_release(allocator, part->bytes);
-        if (!mine || mine->removed.table != part->removed.table)
+        if (!shares_slots(join->mine, part) && !shares_slots(join->spent, part))
             memory_release(allocator, part->removed.table);
     }
     if (join->joined)
@@ -584,7 +595,11 @@ static bool join_next(struct imported_join *join, const struct imported *other, 
         *joined = mine->parts[at[0]++];
         return true;
     }
-    return part_clone(joined, &other->parts[at[1]++], allocator);
+    const struct imported_part *theirs = &other->parts[at[1]++];
+    if (!join->spent)
+        return part_clone(joined, theirs, allocator);
+    *joined = *theirs;
+    return true;
 }
 
 /* Whether the parts stay as they are, and only slots are removed. */
@@ -629,16 +644,28 @@ static roost_status prepare_parts(struct imported_join *join, const struct impor
     return ROOST_OK;
 }
 
+static roost_status prepare(struct imported_join *join, const struct imported *other, const roost_allocator *allocator)
+{
+    if (!other || includes(join->mine, other))
+        return ROOST_OK;
+    roost_status status = join->mine && only_removes(join->mine, other) ? prepare_removals(join, other, allocator)
+                                                                        : prepare_parts(join, other, allocator);
+    join->changed = status == ROOST_OK;
+    return status;
+}
+
 roost_status imported_prepare(struct imported_join *join, struct imported *mine, const struct imported *other,
                               const roost_allocator *allocator)
 {
     *join = (struct imported_join){.mine = mine};
-    if (!other || includes(mine, other))
-        return ROOST_OK;
-    roost_status status = mine && only_removes(mine, other) ? prepare_removals(join, other, allocator)
-                                                            : prepare_parts(join, other, allocator);
-    join->changed = status == ROOST_OK;
-    return status;
+    return prepare(join, other, allocator);
+}
+
+roost_status imported_prepare_spent(struct imported_join *join, struct imported *mine, struct imported *other,
+                                    const roost_allocator *allocator)
+{
+    *join = (struct imported_join){.mine = mine, .spent = other};
+    return prepare(join, other, allocator);
 }
 
 static void observe_new(const struct imported_part *part, const struct imported_part *before,
@@ -663,6 +690,18 @@ static void commit_removals(struct imported *mine, const struct imported *other,
     }
 }
 
+/* What was moved is not freed with the rest. */
+static void give_up_shared(struct imported_join *join)
+{
+    for (size_t i = 0; join->spent && i < join->spent->count; i++) {
+        struct imported_part *part = &join->spent->parts[i];
+        if (part->bytes && shares_bytes(join->joined, part))
+            part->bytes = NULL;
+        if (part->removed.table && shares_slots(join->joined, part))
+            part->removed = (struct slot_set){0};
+    }
+}
+
 struct imported *imported_commit(struct imported_join *join, const roost_allocator *allocator,
                                  const struct imported_observer *observer)
 {
@@ -671,6 +710,7 @@ struct imported *imported_commit(struct imported_join *join, const roost_allocat
         commit_removals(mine, join->removals, observer);
     if (!join->joined)
         return mine;
+    give_up_shared(join);
     for (size_t i = 0; i < join->joined->count; i++) {
         struct imported_part *part = &join->joined->parts[i];
         const struct imported_part *before = find_part(mine, part->id);

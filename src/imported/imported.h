@@ -64,15 +64,19 @@ roost_status imported_remove(struct imported *imported, bool *changed, const voi
 
 /*
  * The join in two phases: `prepare` does all that can fail, and `joined` shares memory with `mine` until it is
- * committed, which frees what is left of `mine`, or abandoned. `other` must live until then. Either may be NULL.
+ * committed, which frees what is left of `mine`, or abandoned. `other` must live until then. Either may be NULL. Where
+ * `other` may be used up, and has the same allocator, `joined` shares its new parts, too, and they are moved.
  */
 struct imported_join {
     struct imported *mine, *joined;
     const struct imported *removals; /* all that there is to do: these, in place */
+    struct imported *spent;          /* `other`, if it is used up */
     bool changed;
 };
 roost_status imported_prepare(struct imported_join *join, struct imported *mine, const struct imported *other,
                               const roost_allocator *allocator);
+roost_status imported_prepare_spent(struct imported_join *join, struct imported *mine, struct imported *other,
+                                    const roost_allocator *allocator);
 struct imported *imported_commit(struct imported_join *join, const roost_allocator *allocator,
                                  const struct imported_observer *observer);
 void imported_abandon(struct imported_join *join, const roost_allocator *allocator);

@@ -13,6 +13,7 @@
 
 #define ID_BYTES    16
 #define LEAST_BYTES 8 /* of a part */
+#define ROOM_BEHIND 256
 
 /* ---- writing ------------------------------------------------------------------------------------------------------ */
 
@@ -34,6 +35,7 @@ static void write_content(const struct imported_part *part, struct bit_writer *w
     write_varint(writer, part->part.items);
     write_varint(writer, part->part.deleted);
     write_fixed64(writer, rate);
+    bit_writer_reserve(writer, part->part.size + ROOM_BEHIND);
     write_bytes(writer, part->bytes, part->part.size);
 }
 
