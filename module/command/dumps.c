@@ -13,7 +13,6 @@
 
 #define MOST_DUMPS     8
 #define MOST_BYTES     ((size_t)64 << 20)
-#define MOST_SERIALS   (1LL << 32) /* so that iterators stay below 2^53 */
 #define FIRST_POSITION 1
 #define FORGET_AFTER   300000 /* milliseconds without a request for the next chunk */
 #define IN_USE         10000  /* milliseconds after a chunk in which the next one is expected */
@@ -25,7 +24,7 @@
 /* ---- snapshots --------------------------------------------------------------------------------------------------- */
 
 static struct dump {
-    long long serial; /* 0: none */
+    long long tag; /* of the state, 32 bits, so that iterators stay below 2^53; 0: none */
     uint8_t *bytes;
     size_t size;
     long long touched;
@@ -33,7 +32,6 @@ static struct dump {
     roost_digest digest;
     uint64_t readers; /* that have begun and not ended */
 } dumps[MOST_DUMPS];
-static long long last_serial;
 static bool watched; /* a timer is set that ends old ones */
 
 static void end_dump(struct dump *dump)
@@ -62,28 +60,35 @@ static void watch(RedisModuleCtx *ctx, void *unused)
     (void)unused;
     watched = false;
     for (int i = 0; i < MOST_DUMPS; i++) {
-        if (dumps[i].serial && RedisModule_Milliseconds() - dumps[i].touched >= FORGET_AFTER)
+        if (dumps[i].tag && RedisModule_Milliseconds() - dumps[i].touched >= FORGET_AFTER)
             end_dump(&dumps[i]);
-        watched |= dumps[i].serial != 0;
+        watched |= dumps[i].tag != 0;
     }
     if (watched)
         RedisModule_CreateTimer(ctx, FORGET_AFTER, watch, NULL);
 }
 
-static struct dump *find_dump(long long serial)
+/* Bits of the digest; never 0. */
+static long long tag_of(roost_digest digest)
+{
+    uint32_t tag;
+    memcpy(&tag, digest.bytes, sizeof tag);
+    return tag ? (long long)tag : 1;
+}
+
+/* A user may not read the dump of another key, so an iterator is looked up for its key. */
+static struct dump *find_dump(uint64_t object, long long tag)
 {
     for (int i = 0; i < MOST_DUMPS; i++)
-        if (serial > 0 && dumps[i].serial == serial)
+        if (tag > 0 && dumps[i].tag == tag && dumps[i].object == object)
             return &dumps[i];
     return NULL;
 }
 
 static struct dump *find_same(uint64_t object, roost_digest digest)
 {
-    for (int i = 0; i < MOST_DUMPS; i++)
-        if (dumps[i].serial && dumps[i].object == object && memcmp(&dumps[i].digest, &digest, sizeof digest) == 0)
-            return &dumps[i];
-    return NULL;
+    struct dump *dump = find_dump(object, tag_of(digest));
+    return dump && memcmp(&dump->digest, &digest, sizeof digest) == 0 ? dump : NULL;
 }
 
 /* The dump that was read longest ago, unless it is in use. */
@@ -91,7 +96,7 @@ static struct dump *oldest_idle(void)
 {
     struct dump *oldest = NULL;
     for (int i = 0; i < MOST_DUMPS; i++)
-        if (dumps[i].serial && (!oldest || dumps[i].touched < oldest->touched))
+        if (dumps[i].tag && (!oldest || dumps[i].touched < oldest->touched))
             oldest = &dumps[i];
     return oldest && RedisModule_Milliseconds() - oldest->touched >= IN_USE ? oldest : NULL;
 }
@@ -99,7 +104,7 @@ static struct dump *oldest_idle(void)
 static struct dump *free_place(void)
 {
     for (int i = 0; i < MOST_DUMPS; i++)
-        if (!dumps[i].serial)
+        if (!dumps[i].tag)
             return &dumps[i];
     return NULL;
 }
@@ -116,16 +121,18 @@ static struct dump *make_room(size_t size)
     return free_place();
 }
 
-/* Keeps header and body as a dump; frees them and returns NULL if there is no room. */
-static struct dump *keep_dump(RedisModuleCtx *ctx, uint8_t *bytes, size_t size, uint64_t object, roost_digest digest)
+static struct dump dump_of(uint8_t *bytes, size_t size, uint64_t object, roost_digest digest)
 {
-    struct dump *dump = make_room(size);
-    if (!dump) {
-        RedisModule_Free(bytes);
+    return (struct dump){.tag = tag_of(digest), .bytes = bytes, .size = size, .object = object, .digest = digest};
+}
+
+/* Keeps header and body; NULL if there is no room, and then they stay the caller's. */
+static struct dump *keep_dump(RedisModuleCtx *ctx, const struct dump *made)
+{
+    struct dump *dump = make_room(made->size);
+    if (!dump)
         return NULL;
-    }
-    last_serial = last_serial + 1 < MOST_SERIALS ? last_serial + 1 : 1;
-    *dump = (struct dump){.serial = last_serial, .bytes = bytes, .size = size, .object = object, .digest = digest};
+    *dump = *made;
     if (!watched)
         RedisModule_CreateTimer(ctx, FORGET_AFTER, watch, NULL);
     watched = true;
@@ -145,7 +152,7 @@ static int reply_chunk_at(RedisModuleCtx *ctx, const struct dump *dump, long lon
     size_t begin = chunk_begin(position), end = chunk_begin(position + 1);
     end = end < dump->size ? end : dump->size;
     RedisModule_ReplyWithArray(ctx, 2);
-    RedisModule_ReplyWithLongLong(ctx, dump->serial << POSITION_BITS | position);
+    RedisModule_ReplyWithLongLong(ctx, dump->tag << POSITION_BITS | position);
     return RedisModule_ReplyWithStringBuffer(ctx, (const char *)dump->bytes + begin, end - begin);
 }
 
@@ -194,7 +201,7 @@ struct dump_job {
     roost_digest digest;
     roost_status status;
     const char *error;
-    long long serial;
+    bool kept;
 };
 
 static void *encode(void *context)
@@ -273,12 +280,13 @@ static enum progress dump_step(RedisModuleCtx *ctx, struct job *job)
         return ALL_DONE;
     struct dump *kept = find_same(dump->job.object, dump->digest);
     if (!kept) {
-        kept = keep_dump(ctx, dump->bytes, dump->size, dump->job.object, dump->digest);
-        dump->bytes = NULL;
+        const struct dump made = dump_of(dump->bytes, dump->size, dump->job.object, dump->digest);
+        kept = keep_dump(ctx, &made);
+        dump->bytes = kept ? NULL : dump->bytes;
     }
     if (kept)
         kept->touched = RedisModule_Milliseconds();
-    dump->serial = kept ? kept->serial : 0;
+    dump->kept = kept;
     return ALL_DONE;
 }
 
@@ -287,7 +295,9 @@ static int reply_dump(RedisModuleCtx *ctx, struct job *job)
     const struct dump_job *dump = (const struct dump_job *)job;
     if (dump->error)
         return RedisModule_ReplyWithError(ctx, dump->error);
-    return dump->status == ROOST_OK ? reply_first(ctx, find_dump(dump->serial)) : reply_status(ctx, dump->status);
+    if (dump->status != ROOST_OK)
+        return reply_status(ctx, dump->status);
+    return reply_first(ctx, dump->kept ? find_same(dump->job.object, dump->digest) : NULL);
 }
 
 static void free_dump(struct job *job)
@@ -312,34 +322,73 @@ static int begin_incrementally(struct target *target)
 
 /* ---- commands ---------------------------------------------------------------------------------------------------- */
 
+/* What a dump of the present state has; without bytes if there is no memory. */
+static struct dump encode_now(struct filter_value *filter)
+{
+    size_t size = 0;
+    uint8_t *bytes = value_encode_whole(&filter->value, &size, ENCODE_COPY);
+    return dump_of(bytes, size, filter->object, roost_filter_digest(filter->filter));
+}
+
+/* A chunk of the present state, which is not kept. */
+static int reply_without_snapshot(struct target *target, struct dump *made, long long position)
+{
+    target_close(target);
+    made->readers = 2; /* so that the end frees nothing */
+    int status = reply_at(target->ctx, made, position);
+    RedisModule_Free(made->bytes);
+    return status;
+}
+
+static bool is_small(const struct filter_value *filter)
+{
+    return filter->value.bytes <= LARGE_FILTER;
+}
+
 static int begin_at_once(struct target *target, const char *error)
 {
-    size_t size;
     struct filter_value *filter = target->filter;
-    roost_digest digest = roost_filter_digest(filter->filter);
-    struct dump *dump = find_same(filter->object, digest);
+    struct dump *dump = find_same(filter->object, roost_filter_digest(filter->filter));
+    bool small = is_small(filter);
     if (!dump) {
-        uint8_t *bytes = value_encode_whole(&filter->value, &size, ENCODE_COPY);
-        if (!bytes) {
+        struct dump made = encode_now(filter);
+        if (!made.bytes) {
             target_close(target);
             return RedisModule_ReplyWithError(target->ctx, error);
         }
-        dump = keep_dump(target->ctx, bytes, size, filter->object, digest);
+        dump = keep_dump(target->ctx, &made);
+        if (!dump && small)
+            return reply_without_snapshot(target, &made, FIRST_POSITION);
+        if (!dump)
+            RedisModule_Free(made.bytes);
     }
     target_close(target);
     return reply_first(target->ctx, dump);
 }
 
+/* The state of the iterator is the present one, and small enough to be encoded again. */
+static bool can_go_on(struct filter_value *filter, long long tag)
+{
+    return is_small(filter) && tag_of(roost_filter_digest(filter->filter)) == tag;
+}
+
+static int continue_at(struct target *target, long long tag, long long position, const char *error)
+{
+    struct dump *dump = find_dump(target->filter->object, tag);
+    if (!dump && can_go_on(target->filter, tag)) {
+        struct dump made = encode_now(target->filter);
+        if (made.bytes)
+            return reply_without_snapshot(target, &made, position);
+    }
+    target_close(target);
+    return dump ? reply_at(target->ctx, dump, position) : RedisModule_ReplyWithError(target->ctx, error);
+}
+
 int reply_chunk(struct target *target, long long iterator, const char *error)
 {
-    if (iterator == 0 && target->filter->value.bytes > LARGE_FILTER && can_wait(target->ctx))
+    if (iterator == 0 && !is_small(target->filter) && can_wait(target->ctx))
         return begin_incrementally(target);
     if (iterator == 0)
         return begin_at_once(target, error);
-    uint64_t object = target->filter->object;
-    target_close(target);
-    struct dump *dump = iterator > 0 ? find_dump(iterator >> POSITION_BITS) : NULL;
-    if (!dump || dump->object != object) /* a user may not read the dump of another key */
-        return RedisModule_ReplyWithError(target->ctx, error);
-    return reply_at(target->ctx, dump, (iterator & ((1LL << POSITION_BITS) - 1)) + 1);
+    return continue_at(target, iterator >> POSITION_BITS, (iterator & ((1LL << POSITION_BITS) - 1)) + 1, error);
 }

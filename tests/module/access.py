@@ -198,9 +198,9 @@ def test_summaries_change_nothing():
 
 
 def test_dumps_of_others():
-    """An iterator is valid for its own key."""
+    """An iterator is valid for the state of its own key."""
     with victim() as (s, user):
-        user("BF.ADD", "a:x", "x"), user("CF.ADD", "a:cf", "x")
+        user("BF.ADD", "a:x", "another"), user("CF.ADD", "a:cf", "x")
         at, header = s("ROOST.DUMP", "b:victim", 0)
         user.error("ROOST.DUMP", "a:x", at), user.error("BF.SCANDUMP", "a:x", at), user.error("CF.SCANDUMP", "a:cf", at)
         at, body = s("ROOST.DUMP", "b:victim", at)

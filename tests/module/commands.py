@@ -233,6 +233,35 @@ def test_arguments_of_loadmodule():
             s.start()
 
 
+def test_interleaved_dumps():
+    """Any number of dumps are read at the same time, in any order; what is behind the end is empty; a state that is gone has to begin again."""
+    with server() as s:
+        keys = [f"key {i}" for i in range(60)]
+        for i, key in enumerate(keys):
+            s("BF.MADD", key, *range(i, i + 50))
+        dumps = {key: [] for key in keys}
+        at = dict.fromkeys(keys, 0)
+        while at:
+            for key in list(at):
+                at[key], chunk = s("BF.SCANDUMP", key, at[key])
+                if at[key]:
+                    dumps[key].append((at[key], chunk))
+                else:
+                    assert chunk == b""
+                    del at[key]
+        for key in keys:
+            last = dumps[key][-1][0]
+            assert s("BF.SCANDUMP", key, last) == s("BF.SCANDUMP", key, last + 7) == [0, b""]
+            assert s("BF.SCANDUMP", key, dumps[key][0][0]) == list(dumps[key][1])
+            for iterator, chunk in dumps[key]:
+                s("BF.LOADCHUNK", "copy", iterator, chunk)
+            assert s.digest("copy") == s.digest(key)
+            s("DEL", "copy")
+        s("BF.ADD", keys[0], "new")
+        assert s.error("BF.SCANDUMP", keys[0], dumps[keys[0]][0][0]) == "Invalid position"
+        assert s.error("BF.SCANDUMP", keys[1], dumps[keys[2]][0][0]) == "Invalid position"
+
+
 def texts(answer):
     """The same with text in the place of bytes."""
     return (answer.decode() if isinstance(answer, bytes) else [texts(part) for part in answer] if isinstance(answer, list)
