@@ -247,7 +247,7 @@ static const char *setting_of(const RedisModuleString *argument, const char **re
     const char *text = RedisModule_StringPtrLen(argument, NULL);
     text += strncasecmp(text, "roost.", 6) == 0 ? 6 : strncasecmp(text, "bf.", 3) == 0 ? 3 : 0;
     size_t size = 0;
-    for (; text[size] && size < NAME_ROOM - 1; size++)
+    for (; size < NAME_ROOM - 1 && text[size]; size++)
         lower[size] = (char)tolower((unsigned char)text[size]);
     lower[size] = '\0';
     *reason = "there is no such setting: docs/module.md lists them";

@@ -158,8 +158,10 @@ static roost_status decode_staged(struct value **whole, enum redisbloom source, 
     struct filter_value *filter = NULL;
     if (source == REDISBLOOM_NONE)
         return value_decode_whole(whole, bytes, size, encoding);
+    *whole = NULL;
     roost_status status = redisbloom_decode(&filter, source, bytes, size);
-    *whole = filter ? &filter->value : NULL;
+    if (status == ROOST_OK)
+        *whole = &filter->value;
     return status;
 }
 

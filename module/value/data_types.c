@@ -328,7 +328,9 @@ static RedisModuleType *create_type(RedisModuleCtx *ctx, const char *name, int v
         .defrag = defrag_value,
     };
     // cppcheck-suppress danglingLifetime ; the server copies the methods
-    return RedisModule_CreateDataType(ctx, name, version, &methods);
+    RedisModuleType *type = RedisModule_CreateDataType(ctx, name, version, &methods);
+    // cppcheck-suppress returnDanglingLifetime ; as above
+    return type;
 }
 
 const char *data_types_create(RedisModuleCtx *ctx, bool bf_cf)
