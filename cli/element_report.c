@@ -7,6 +7,14 @@
 #include "cli/base/messages.h"
 #include "cli/base/numbers.h"
 
+/* Then the rate is that of another program's filters. */
+static bool has_imported(const roost_filter *filter)
+{
+    roost_imported_info imported;
+    roost_filter_get_imported(filter, &imported);
+    return imported.parts > 0;
+}
+
 void print_elements(const roost_filter *filter)
 {
     char elements[THINGS_ROOM];
@@ -14,7 +22,9 @@ void print_elements(const roost_filter *filter)
     roost_filter_get_info(filter, &info);
     format_things(elements, (uint64_t)llround(info.elements), "element");
     printf("about %s", elements);
-    if (!info.promise_holds)
+    if (!info.promise_holds && has_imported(filter))
+        printf(", with filters of RedisBloom, which promise less");
+    else if (!info.promise_holds)
         printf(", more%s than it was created for: the promised rate no longer holds",
                roost_filter_get_config(filter)->scalable ? " writers" : "");
     printf("\n");
@@ -26,7 +36,7 @@ void warn_of_promise(const char *name, const roost_filter *filter)
     char capacity[THINGS_ROOM], promised[NUMBER_ROOM], now[NUMBER_ROOM];
     roost_info info;
     roost_filter_get_info(filter, &info);
-    if (info.promise_holds)
+    if (info.promise_holds || has_imported(filter))
         return;
     format_rate(promised, config->fpr);
     format_rate(now, info.fpr_now);

@@ -25,6 +25,7 @@ struct facts {
     const char *name;
     const roost_config *config;
     roost_info info;
+    roost_imported_info imported;
     const roost_filter *filter;
     uint64_t elements, inserted, bytes_encoded, peers;
     char digest[33], seed[20];
@@ -36,6 +37,7 @@ static struct facts gather(const struct filter_file *file)
     struct facts facts = {.name = file->name, .config = roost_filter_get_config(file->filter), .filter = file->filter};
     uint64_t actor = roost_filter_get_actor(file->filter);
     roost_filter_get_info(file->filter, &facts.info);
+    roost_filter_get_imported(file->filter, &facts.imported);
     facts.elements = (uint64_t)llround(facts.info.elements);
     facts.inserted = facts.info.inserted;
     facts.bytes_encoded = roost_file_get_frame_size(file->handle);
@@ -134,6 +136,17 @@ static void print_replica_json(struct json *json, const struct facts *facts)
     json_count(json, "peers", facts->peers);
 }
 
+/* The names are those of ROOST.INFO. */
+static void print_imported_json(struct json *json, const struct facts *facts)
+{
+    json_count(json, "imported_parts", facts->imported.parts);
+    json_count(json, "imported_items", facts->imported.items);
+    json_count(json, "imported_removed", facts->imported.removed);
+    json_count(json, "imported_capacity", facts->imported.capacity);
+    json_count(json, "imported_bytes", facts->imported.bytes);
+    json_number(json, "imported_fpr", facts->imported.fpr);
+}
+
 static void print_json(const struct facts *facts)
 {
     struct json json;
@@ -158,6 +171,8 @@ static void print_json(const struct facts *facts)
     print_shape_json(&json, facts);
     if (knows_time(facts))
         print_window_json(&json, facts);
+    if (facts->imported.parts > 0)
+        print_imported_json(&json, facts);
     print_replica_json(&json, facts);
     json_end(&json);
 }
@@ -318,6 +333,15 @@ static void print_growth(const struct facts *facts)
            facts->config->writers == 1 ? "" : "s");
 }
 
+static void print_imported(const struct facts *facts)
+{
+    char parts[THINGS_ROOM], items[THINGS_ROOM], memory[COUNT_ROOM];
+    format_things(parts, facts->imported.parts, "part");
+    format_things(items, facts->imported.items, "element");
+    format_bytes(memory, facts->imported.bytes);
+    printf(LABEL "%s of RedisBloom's filters: %s, %s\n", "imported", parts, items, memory);
+}
+
 static void print_table(const struct facts *facts)
 {
     char memory[COUNT_ROOM], encoded[COUNT_ROOM];
@@ -329,6 +353,8 @@ static void print_table(const struct facts *facts)
         print_growth(facts);
     if (facts->config->kind == ROOST_COUNTER)
         print_value(facts);
+    if (facts->imported.parts > 0)
+        print_imported(facts);
     printf(LABEL "%s in memory, %s encoded\n", "size", memory, encoded);
     print_replica(facts);
     printf(LABEL "%s\n", "seed", facts->seed);

@@ -431,7 +431,8 @@ typedef struct roost_info {
     uint64_t overflow;     /* entries in the overflow stash (cuckoo) */
     double load;           /* part of the bits set (Bloom), of the slots filled (cuckoo) */
     double fpr_now;        /* false-positive rate of the present state */
-    bool promise_holds;    /* false once the filter holds more than its capacity and errs more than it promised */
+    bool promise_holds;    /* false once the filter holds more than its capacity and errs more than it promised; with
+                              imported parts, once it errs more */
     uint64_t bits;         /* Bloom: bits in the array */
     uint32_t probes;       /* Bloom: bits a key */
     uint32_t buckets;      /* cuckoo: buckets of the table */

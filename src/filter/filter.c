@@ -414,6 +414,7 @@ static void complete_info(const roost_filter *filter, roost_info *info)
     imported_info(filter->imported, &imported);
     info->elements += (double)imported.items;
     info->fpr_now = 1 - (1 - info->fpr_now) * (1 - imported.fpr);
+    info->promise_holds &= info->fpr_now <= filter->config->fpr; /* parts keep what they were made for, no more */
     info->bytes_memory += imported.bytes;
 }
 
