@@ -1,11 +1,13 @@
 #!/usr/bin/python3
 """Commands with arguments drawn at random, right ones and wrong ones: the server answers each and lives on, and its replica agrees."""
+import base64
+import json
 import os
 import random
 
 import redis
 
-from servers import Server, caught_up, free_port, replicate, run, servers, wait_for
+from servers import ROOT, Server, caught_up, free_port, replicate, run, servers, wait_for
 
 CALLS = int(os.environ.get("ROOST_CALLS", "2500"))
 KEYS = ["a", "b", "c", "d", "text", "roost:links"]
@@ -13,8 +15,10 @@ WORDS = ["0", "1", "-1", "2", "3", "100", "1000", "65536", "9223372036854775807"
          "nan", "inf", "-inf", "0.01", "0.5", "1e-12", "", "x", "ITEMS", "CAPACITY", "ERROR", "EXPANSION", "NOCREATE", "NONSCALING",
          "BUCKETSIZE", "MAXITERATIONS", "KIND", "bloom", "cuckoo", "orcuckoo", "SCALABLE", "MULTISET", "FPR", "WRITERS", "GROWTH", "SEED",
          "LAYOUT", "classic", "WINDOW", "PAST", "window", "counter", "BITS", "8", "BUCKET", "4", "ENTRY", "32", "SCHEDULE", "halving", "SINCE", "FULL", "SIZE", "HELLO", "AGREED", "HOLD", "JOIN", "TRUST", "STATE", "REGION", "\0\xff" * 20]
+with open(os.path.join(ROOT, "tests", "golden", "redisbloom", "contents.json")) as golden:
+    IMPORTED = {key: base64.b64decode(payload) for key, payload in json.load(golden)["dump"].items()}  # filters of RedisBloom
 COMMANDS = ("BF.RESERVE BF.ADD BF.MADD BF.INSERT BF.EXISTS BF.MEXISTS BF.CARD BF.INFO BF.SCANDUMP BF.LOADCHUNK CF.RESERVE CF.ADD CF.ADDNX CF.INSERT "
-            "CF.INSERTNX CF.EXISTS CF.MEXISTS CF.DEL CF.COUNT CF.INFO CF.SCANDUMP CF.LOADCHUNK ROOST.CREATE ROOST.ADD ROOST.REM ROOST.REMONE "
+            "CF.INSERTNX CF.EXISTS CF.MEXISTS CF.DEL CF.COUNT CF.INFO CF.SCANDUMP CF.LOADCHUNK BF.LOAD BF.DEBUG CF.DEBUG CF.COMPACT ROOST.CREATE ROOST.ADD ROOST.REM ROOST.REMONE "
             "ROOST.EXISTS ROOST.COUNT ROOST.MERGE ROOST.MERGESTORE ROOST.DELTA ROOST.DIGEST ROOST.DUMP ROOST.RESTORE ROOST.SYNC ROOST.INFO "
             "ROOST.SEEN ROOST.MSEEN ROOST.INCR ROOST.GET ROOST.SUMMARY ROOST.PULL ROOST.PUSH ROOST.ASK ROOST.GENERATION ROOST.LINK ROOST.LINK COPY RENAME DEL").split()
 SENSIBLE = (lambda k: ("BF.RESERVE", k, "0.01", "50"), lambda k: ("BF.RESERVE", k, "0.01", "50", "NONSCALING"), lambda k: ("CF.RESERVE", k, "16"),
@@ -26,7 +30,9 @@ SENSIBLE = (lambda k: ("BF.RESERVE", k, "0.01", "50"), lambda k: ("BF.RESERVE", 
             lambda k: ("ROOST.CREATE", k, "KIND", "window", "WINDOW", "50", "CAPACITY", "16"), lambda k: ("ROOST.MSEEN", k, *items()),
             lambda k: ("ROOST.CREATE", k, "KIND", "counter", "WINDOW", "50", "CAPACITY", "16"), lambda k: ("ROOST.INCR", k, *items()[:1], "3"),
             lambda k: ("ROOST.MERGESTORE", random.choice(KEYS), k, k), lambda k: ("DEL", k), lambda k: ("RENAME", k, random.choice(KEYS)),
-            lambda k: ("ROOST.PULL", k, "0"), lambda k: ("ROOST.PUSH", k, random.randrange(40), b""), lambda k: ("SET", random.choice(KEYS), "x"))
+            lambda k: ("ROOST.PULL", k, "0"), lambda k: ("ROOST.PUSH", k, random.randrange(40), b""), lambda k: ("SET", random.choice(KEYS), "x"),
+            lambda k: ("RESTORE", k, 0, IMPORTED["bf:default"], "REPLACE"), lambda k: ("RESTORE", k, 0, IMPORTED["cf:default"], "REPLACE"),
+            lambda k: ("CF.DEL", k, f"item:default:{random.randrange(2000)}"), lambda k: ("BF.ADD", k, f"item:default:{random.randrange(600)}"))
 
 
 def items():
