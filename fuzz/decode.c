@@ -156,11 +156,18 @@ static struct bit_writer begin_body(void)
     return writer;
 }
 
+/* Of windows that grow, prefixes, and imported parts (docs/format.md). */
+static uint8_t version_of(const uint8_t *body, size_t size)
+{
+    bool growing_window = size > 0 && (body[0] == (0x10 | ROOST_WINDOW) || body[0] == (0x10 | ROOST_COUNTER));
+    return size == 0 ? 1 : body[0] == 0x40 ? 4 : body[0] & 0x20 ? 3 : growing_window ? 2 : 1;
+}
+
 static roost_buffer frame_of(const uint8_t *body, size_t size, uint8_t type)
 {
     struct bit_writer writer = begin_body();
-    bool growing_window = size > 0 && (body[0] == (0x10 | ROOST_WINDOW) || body[0] == (0x10 | ROOST_COUNTER));
-    write_bytes(&writer, growing_window ? "Rost\2" : "Rost\1", 5);
+    write_bytes(&writer, "Rost", 4);
+    write_byte(&writer, version_of(body, size));
     write_byte(&writer, type);
     write_varint(&writer, size);
     write_bytes(&writer, body, size);
