@@ -8,6 +8,7 @@
  *   - half of the memory that the limit of the filter leaves.
  */
 #include "journal_policy.h"
+#include "importing.h"
 
 #include "../base/entropy.h"
 
@@ -43,6 +44,12 @@ static uint64_t largest(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+/* With imported parts, whose removals are in the journal, too. */
+static uint64_t memory_of(const roost_filter *filter)
+{
+    return filter->kind->report.memory(filter) + imported_memory(filter->imported);
+}
+
 /*
  * As many of them as the journal's part of the memory holds. Peers that sync get more, so that their cursors stay
  * valid: twice as many records as the slowest of them was behind, but no more than the filter itself takes, unless that
@@ -50,7 +57,7 @@ static uint64_t largest(uint64_t a, uint64_t b)
  */
 static uint64_t most_changes_here(const roost_filter *filter)
 {
-    uint64_t held = changes_in(filter->kind->report.memory(filter) - journal_bytes(filter->journal));
+    uint64_t held = changes_in(memory_of(filter) - journal_bytes(filter->journal));
     uint64_t wanted = least(2 * filter->journal->behind, largest(held, MOST_WANTED));
     if (!filter->environment.common->journal_part)
         return most_changes(filter);
@@ -60,7 +67,7 @@ static uint64_t most_changes_here(const roost_filter *filter)
 
 static uint64_t bytes_left(const roost_filter *filter)
 {
-    uint64_t limit = filter->environment.common->memory_limit, taken = filter->kind->report.memory(filter);
+    uint64_t limit = filter->environment.common->memory_limit, taken = memory_of(filter);
     return taken < limit ? limit - taken : 0;
 }
 
