@@ -197,6 +197,8 @@ static ALWAYS_INLINE size_t put_rows(const struct directory *root, struct put_ma
                                      const roost_hash *hashes, size_t count, bool tagged)
 {
     size_t done = 0, some = ROW;
+    if (count == 1) /* as most calls have it: without loops */
+        return put_row(root, put, added, hashes, 1, tagged);
     for (; count - done >= ROW && some == ROW; done += some)
         some = put_row(root, put, added + done, hashes + done, ROW, tagged);
     if (some == ROW && done < count)

@@ -975,7 +975,7 @@ uint64_t segment_list(const struct segment *segment, uint64_t *prefixes, uint64_
     uint64_t listed = gather_lists(segment, found), count = listed + decode(segment, found + listed, origins + listed);
     for (uint64_t i = 0; i < listed; i++)
         origins[i] = listed_home(segment, found[i]);
-    while ((places - 1) >> shift >= LIST_PLACES)
+    while ((places - 1) >> shift >= LIST_PLACES || places >> shift > 2 * count)
         shift++;
     places = ((places - 1) >> shift) + 1;
     memset(next, 0, places * sizeof *next);

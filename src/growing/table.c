@@ -44,7 +44,10 @@ void table_contains_many(const struct prefix_table *table, bool *found, const ro
         memset(found, 0, count * sizeof *found);
         return;
     }
-    search_kernel_in_use()->contains_many(table->root, found, hashes, count);
+    if (count == 1)
+        *found = search_kernel_in_use()->contains(table->root, hashes->high);
+    else
+        search_kernel_in_use()->contains_many(table->root, found, hashes, count);
 }
 
 bool table_covers(const struct prefix_table *table, uint64_t prefix)

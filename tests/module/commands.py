@@ -227,7 +227,7 @@ def test_arguments_of_loadmodule():
         with server(module=False) as s:
             s.stop()
             s.module, s.module_arguments = True, arguments
-            process = subprocess.run(s.command(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PATIENCE)
+            process = subprocess.run(s.command(), env=s.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PATIENCE)
             assert process.returncode and f"the argument {arguments[0]} of loadmodule" in s.log() and reason in s.log(), (arguments, s.log())
             s.module = False
             s.start()

@@ -147,7 +147,8 @@ class Server:
             command += ["--loadmodule", MODULE, *self.module_arguments]
         return command
 
-    def start(self):
+    def environment(self):
+        """What a module under sanitizers needs of the server's process, and a clock that is wrong."""
         environment = dict(os.environ)
         if "sanitize" in MODULE:
             library = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
@@ -156,6 +157,10 @@ class Server:
         if self.clock:
             environment["LD_PRELOAD"] = (environment.get("LD_PRELOAD", "") + " " + self.wrong_clock()).strip()
             environment["CLOCK_FILE"] = os.path.join(self.folder, "clock")
+        return environment
+
+    def start(self):
+        environment = self.environment()
         for attempt in range(20):
             self.process = subprocess.Popen(self.command(), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             self.client = redis.Redis(unix_socket_path=self.path)
