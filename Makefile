@@ -147,7 +147,8 @@ fuzzers:
 
 # New inputs go to build-fuzz/corpus, an input that fails to build-fuzz/finds. What an input may cost is checked by the
 # fuzzers themselves (tests/cost.h); the limits here are for what they do not count. Without -entropic=0 libFuzzer spends
-# three to five times as long on choosing inputs as the inputs take.
+# three to five times as long on choosing inputs as the inputs take. Undefined behaviour, too, is a find.
+fuzz: export UBSAN_OPTIONS = halt_on_error=1:print_stacktrace=1
 fuzz: fuzzers
 	@mkdir -p build-fuzz/finds
 	@for name in $(FUZZERS); do \

@@ -624,9 +624,10 @@ static roost_status add_by_replacement(struct prefix_table *table, const uint64_
 roost_status table_begin(struct prefix_table *table, uint64_t segments)
 {
     struct directory *root = new_directory(table, 0, segments);
+    uint64_t none = 0; /* not even 0 may be added to a null pointer */
     if (!root)
         return ROOST_NO_MEMORY;
-    if (fill_directory(table, root, 0, &(struct prefix_run){0})) {
+    if (fill_directory(table, root, 0, &(struct prefix_run){.prefixes = &none})) {
         table->root = root;
         return ROOST_OK;
     }
