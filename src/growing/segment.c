@@ -41,100 +41,15 @@
 
 #include "crowd.h"
 #include "search.h"
-#include "slots.h"
+#include "segment_parts.h"
 
 #define FULL_BUCKET ((1u << SLOTS) - 1)
 /* Buckets that are asked for room before a segment counts as full. */
 #define MOST_ASKED 32
-/* Of the prefixes of a segment that is made, so many may find no slot at once. */
-#define MOST_LATE   1024
-#define MOST_SHORTS 64
-/* Of 1,024 slots so many may be in use when a segment is made, and when it is made dense. */
-#define MOST_LOAD  810
-#define DENSE_LOAD 930
-/* Buckets of segments that are filled beside their memory, and then packed; larger ones are rare. */
-#define MOST_STAGED 1024
 /* Places into which the prefixes of a segment are counted to list them. */
 #define LIST_PLACES 8192
 
-/* ---- sizes ------------------------------------------------------------------------------------------------------- */
-
-static unsigned quick_width(unsigned width)
-{
-    return width > 56 ? 64 : width > 25 && width < 32 ? 32 : width;
-}
-
-/* Buckets of a block, such that the words which hold the last slots, and the vectors that read them, are inside. */
-static unsigned buckets_of_block(unsigned width, unsigned bytes)
-{
-    unsigned last = width > 32 ? 6 * width / 8 + 16 : width / 2 + 16, word = 7 * width / 8 + 8;
-    last = last > width ? last : width;
-    last = last > word ? last : word;
-    return bytes < last ? 0 : (bytes - last) / width + 1;
-}
-
-static struct lane lane_of(unsigned width, unsigned first)
-{
-    unsigned per_block = width ? buckets_of_block(width, FULL_BLOCK) : 0;
-    return (struct lane){(uint8_t)width, (uint8_t)per_block, (uint16_t)first,
-                         per_block ? (1u << 20) / per_block + 1 : 0};
-}
-
-/* Memory of slots: blocks of full size and a last one, with what an allocator adds. */
-static uint32_t buckets_in(unsigned width, unsigned bytes)
-{
-    unsigned blocks = (bytes - 1) / 1024, last = bytes - blocks * 1024;
-    return blocks * buckets_of_block(width, FULL_BLOCK) + buckets_of_block(width, ALLOCATED(last));
-}
-
-/* Allocators have all of these sizes. */
-static unsigned rounded_size(unsigned bytes)
-{
-    return bytes <= 512 ? divide_up(bytes, 64) * 64 : divide_up(bytes, 128) * 128;
-}
-
-/* The narrowest slots with which so many bytes hold prefixes of that length; false where they are too small. */
-static bool shape_slots(struct segment *segment, unsigned longest, unsigned bytes)
-{
-    for (unsigned width = FEWEST_WIDTH; width <= 64; width++) {
-        if (width != quick_width(width))
-            continue;
-        uint32_t buckets = buckets_in(width, bytes);
-        if (buckets == 0 || buckets > MOST_BUCKETS)
-            continue;
-        unsigned position = segment->depth + highest_bit(buckets);
-        if (longest + 2 > position + width)
-            continue;
-        segment->slots = lane_of(width, 0);
-        segment->buckets = (uint16_t)buckets;
-        segment->place_bits = (uint8_t)(highest_bit(buckets) + OFFSET_BITS);
-        segment->place_mask = ~(UINT64_MAX >> segment->place_bits);
-        segment->block_count = (uint16_t)divide_up(bytes, 1024);
-        segment->last_slots = (uint16_t)ALLOCATED(bytes - (segment->block_count - 1) * 1024);
-        return true;
-    }
-    return false;
-}
-
-/* The smallest size that buckets of this width fit in, with the words that hold the last slots. */
-static unsigned last_block(unsigned width, unsigned buckets)
-{
-    unsigned bytes = 64;
-    while (buckets_of_block(width, ALLOCATED(bytes)) < buckets)
-        bytes = rounded_size(bytes + 1);
-    return ALLOCATED(bytes);
-}
-
-static void shape_tags(struct segment *segment, unsigned width)
-{
-    segment->tags = lane_of(quick_width(width), segment->block_count);
-    if (segment->tags.width == 0)
-        return;
-    unsigned blocks = divide_up(segment->buckets, segment->tags.per_block);
-    segment->last_tags =
-        (uint16_t)last_block(segment->tags.width, segment->buckets - (blocks - 1) * segment->tags.per_block);
-    segment->block_count += (uint16_t)blocks;
-}
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static size_t bytes_of_block(const struct segment *segment, unsigned i)
 {
@@ -143,23 +58,6 @@ static size_t bytes_of_block(const struct segment *segment, unsigned i)
     unsigned slot_blocks = segment->tags.width ? segment->tags.first : segment->block_count;
     return i + 1 == slot_blocks ? segment->last_slots : FULL_BLOCK;
 }
-
-static bool holds(const struct segment *segment, uint64_t entries, bool dense)
-{
-    return entries * 1024 <= (uint64_t)segment->buckets * SLOTS * (dense ? DENSE_LOAD : MOST_LOAD);
-}
-
-/* Of memory for so many prefixes: a size from which on it pays to look for one that holds them. */
-static unsigned first_size(struct segment_shape shape, uint64_t count)
-{
-    uint64_t buckets = count * 1024 / (SLOTS * (shape.dense ? DENSE_LOAD : MOST_LOAD)) + 1;
-    unsigned position = shape.depth + highest_bit(buckets) + 1u;
-    unsigned width = shape.longest + 2u > position + FEWEST_WIDTH ? shape.longest + 2u - position : FEWEST_WIDTH;
-    uint64_t bytes = buckets * (width < 64 ? width : 64);
-    return bytes < 1024 * MOST_BLOCKS ? rounded_size((unsigned)bytes) : 1024 * MOST_BLOCKS;
-}
-
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 void segment_free(struct segment *segment, const roost_allocator *allocator)
 {
@@ -173,7 +71,7 @@ void segment_free(struct segment *segment, const roost_allocator *allocator)
 }
 
 /* An empty segment of this shape. */
-static struct segment *allocate_like(const struct segment *shape, const roost_allocator *allocator)
+struct segment *segment_allocate_like(const struct segment *shape, const roost_allocator *allocator)
 {
     size_t pointers = shape->block_count * sizeof *shape->blocks;
     struct segment *segment = memory_allocate(allocator, sizeof *segment + pointers);
@@ -221,7 +119,7 @@ static bool reserve_spill(struct segment *segment, uint32_t room, const roost_al
 
 struct segment *segment_copy(const struct segment *segment, const roost_allocator *allocator)
 {
-    struct segment *copy = allocate_like(segment, allocator);
+    struct segment *copy = segment_allocate_like(segment, allocator);
     if (!copy)
         return NULL;
     for (unsigned i = 0; i < segment->block_count; i++)
@@ -250,36 +148,6 @@ uint64_t segment_bytes(const struct segment *segment)
 }
 
 /* ---- slots ------------------------------------------------------------------------------------------------------- */
-
-static inline uint64_t slot_at(const struct segment *segment, uint32_t bucket, unsigned index)
-{
-    return packed_get(slots_of(segment, bucket), segment->slots.width, index);
-}
-
-/* As it is packed. */
-static inline uint64_t tag_at(const struct segment *segment, uint32_t bucket, unsigned index)
-{
-    return segment->tags.width ? packed_get(bucket_in(segment, segment->tags, bucket), segment->tags.width, index) : 0;
-}
-
-/* `slots` are those of the bucket. */
-static inline void set_slot_in(struct segment *segment, uint8_t *slots, uint32_t bucket, unsigned index, uint64_t slot,
-                               uint64_t tag)
-{
-    packed_set(slots, segment->slots.width, index, slot);
-    if (segment->tags.width)
-        packed_set(bucket_in(segment, segment->tags, bucket), segment->tags.width, index, tag);
-}
-
-static inline void set_slot(struct segment *segment, uint32_t bucket, unsigned index, uint64_t slot, uint64_t tag)
-{
-    set_slot_in(segment, slots_of(segment, bucket), bucket, index, slot, tag);
-}
-
-static inline uint32_t used_in(const struct segment *segment, const uint8_t *slots)
-{
-    return search_kernel_in_use()->used(slots, segment->slots.width);
-}
 
 static bool put_if_room(struct segment *segment, uint32_t bucket, uint64_t slot, uint64_t tag)
 {
@@ -417,7 +285,7 @@ static uint64_t index_slot(const struct segment *segment, struct offsets piece)
     return offset << rest_bits_of(segment) | mark / 2;
 }
 
-static uint64_t count_pieces(const struct segment *segment, uint64_t prefix)
+uint64_t segment_count_pieces(const struct segment *segment, uint64_t prefix)
 {
     uint64_t count = 0;
     for (struct offsets rest = offsets_of(segment, prefix); rest.from < rest.to; count++)
@@ -426,7 +294,7 @@ static uint64_t count_pieces(const struct segment *segment, uint64_t prefix)
 }
 
 /* Those that cannot move go first, when their home buckets have room, and the others later. */
-static bool index_short(struct segment *segment, uint64_t prefix, bool movable)
+bool segment_index_short(struct segment *segment, uint64_t prefix, bool movable)
 {
     struct offsets rest = offsets_of(segment, prefix), piece;
     for (; rest.from < rest.to; rest.from = piece.to) {
@@ -445,12 +313,6 @@ static bool index_short(struct segment *segment, uint64_t prefix, bool movable)
             return false;
     }
     return true;
-}
-
-/* Whether its mark is before the rest. */
-static inline bool is_short(const struct segment *segment, uint64_t prefix)
-{
-    return prefix << segment->depth << segment->place_bits == 0;
 }
 
 /* Of a sorted list: the first that is not below a prefix or hash. */
@@ -529,358 +391,6 @@ bool segment_covers(const struct segment *segment, uint64_t prefix)
         return segment_contains(segment, prefix);
     return bucket_covers(segment, place.home, place.slot) ||
            (place.other != place.home && bucket_covers(segment, place.other, place.slot | in_other_bucket(segment)));
-}
-
-/* ---- building ---------------------------------------------------------------------------------------------------- */
-
-/* Shell's sort: nearly always of a handful, and never much slower than it must be. */
-static void sort_prefixes(uint64_t *prefixes, uint32_t count)
-{
-    uint32_t gap = 1;
-    while (gap < count / 3)
-        gap = 3 * gap + 1;
-    for (; gap > 0; gap /= 3)
-        for (uint32_t i = gap; i < count; i++) {
-            uint64_t prefix = prefixes[i];
-            uint32_t j = i;
-            for (; j >= gap && prefix < prefixes[j - gap]; j -= gap)
-                prefixes[j] = prefixes[j - gap];
-            prefixes[j] = prefix;
-        }
-}
-
-static inline struct prefix_entry entry_of(const struct prefix_run *run, uint64_t i)
-{
-    return (struct prefix_entry){run->prefixes[i], run->tags ? run->tags[i] : 0};
-}
-
-/* How many slots of a bucket are in use, for as long as only one after the other was filled. */
-static unsigned used_slots(const struct segment *segment, uint32_t bucket)
-{
-    return lowest_bit(~used_in(segment, slots_of(segment, bucket)));
-}
-
-/* Short prefixes of those that a segment is made for. */
-struct short_prefixes {
-    bool any;                          /* of those that do not come from a list may be short */
-    uint64_t count, some[MOST_SHORTS]; /* all, if they are so few */
-};
-
-/* What found no slot at once. */
-struct latecomers {
-    uint32_t count, items[MOST_LATE];
-};
-
-/* They have to displace others; where there is room and this fails, they met a crowd. */
-static bool place_late(struct segment *segment, const struct prefix_run *run, const struct latecomers *late,
-                       const roost_allocator *allocator)
-{
-    for (uint32_t i = 0; i < late->count; i++) {
-        struct prefix_entry entry = entry_of(run, late->items[i]);
-        if (!segment_put(segment, entry) && !(segment_is_roomy(segment) && segment_spill(segment, entry, allocator)))
-            return false;
-    }
-    return true;
-}
-
-static bool come_later(struct segment *segment, struct latecomers *late, const struct prefix_run *run, uint64_t i,
-                       const roost_allocator *allocator)
-{
-    if (late->count == MOST_LATE) /* that many are a crowd */
-        return segment_spill(segment, entry_of(run, i), allocator);
-    late->items[late->count++] = (uint32_t)i;
-    return true;
-}
-
-/* Slots and tags of up to 32 bits that are not packed yet. */
-struct staged_buckets {
-    uint32_t numbers[MOST_STAGED][SLOTS];
-};
-
-struct staged {
-    struct staged_buckets slots;
-    uint8_t used[MOST_STAGED];
-};
-
-static void stage_buckets(struct staged *staged, const struct segment *segment)
-{
-    memset(staged->slots.numbers, 0, segment->buckets * sizeof *staged->slots.numbers);
-    memset(staged->used, 0, segment->buckets * sizeof *staged->used);
-    for (uint32_t bucket = 0; bucket < segment->buckets && segment->used; bucket++) {
-        staged->used[bucket] = (uint8_t)used_slots(segment, bucket);
-        for (unsigned i = 0; i < staged->used[bucket]; i++)
-            staged->slots.numbers[bucket][i] = (uint32_t)slot_at(segment, bucket, i);
-    }
-}
-
-/* Two numbers at a time, which are never more than 50 bits with those before them that do not make a byte. Each word is
-   written with zeros beyond what is known, so in order. */
-static inline void pack_bucket(uint8_t *bucket, const uint32_t *numbers, unsigned width)
-{
-    uint64_t word = 0;
-    unsigned bits = 0;
-    for (unsigned i = 0; i < SLOTS; i += 2) {
-        word |= ((uint64_t)numbers[i + 1] << width | numbers[i]) << bits;
-        store_word(bucket, word);
-        bits += 2 * width;
-        bucket += bits / 8;
-        word = word >> (bits & 56);
-        bits &= 7;
-    }
-}
-
-static inline void write_bucket(uint8_t *bucket, const uint32_t *numbers)
-{
-    for (unsigned i = 0; i < SLOTS; i += 2)
-        store_word(bucket + 4 * i, (uint64_t)numbers[i + 1] << 32 | numbers[i]);
-}
-
-static void pack_staged(struct segment *segment, struct lane lane, const struct staged_buckets *buckets)
-{
-    uint32_t bucket = 0;
-    for (unsigned block = lane.first; bucket < segment->buckets; block++) {
-        uint8_t *bytes = segment->blocks[block];
-        uint32_t end = bucket + lane.per_block < segment->buckets ? bucket + lane.per_block : segment->buckets;
-        for (; bucket < end; bucket++, bytes += lane.width)
-            if (lane.width == 32)
-                write_bucket(bytes, buckets->numbers[bucket]);
-            else
-                pack_bucket(bytes, buckets->numbers[bucket], lane.width);
-    }
-}
-
-/* Puts one into the emptier of its buckets, by masks: which one it is, no branch could tell in advance. Returns where;
-   beyond all slots where both are full. */
-static inline uint32_t stage(struct staged *staged, uint64_t place, uint32_t flag)
-{
-    uint32_t home = place & 0xffff, other = place >> 16 & 0xffff, slot = (uint32_t)(place >> 32);
-    uint32_t moves = 0u - (staged->used[other] < staged->used[home]);
-    uint32_t bucket = home ^ ((home ^ other) & moves), used = staged->used[bucket];
-    if (__builtin_expect(used == SLOTS, 0))
-        return UINT32_MAX;
-    staged->slots.numbers[bucket][used] = slot | (flag & moves);
-    staged->used[bucket] = (uint8_t)(used + 1);
-    return bucket * SLOTS + used;
-}
-
-/* A segment that is filled beside its memory. */
-struct staging {
-    struct segment *segment;
-    const struct prefix_run *run;
-    const roost_allocator *allocator;
-    bool has_shorts; /* among those that do not come from a list */
-    uint32_t flag;   /* of slots in the other bucket */
-    uint32_t others; /* that are not in slots */
-    struct latecomers late;
-    struct staged_buckets *tags; /* NULL: there are none */
-    struct staged staged;
-};
-
-static ALWAYS_INLINE bool stage_item(struct staging *staging, uint64_t place, uint64_t i, bool has_tags)
-{
-    uint32_t slot = stage(&staging->staged, place, staging->flag);
-    if (__builtin_expect(slot == UINT32_MAX, 0)) {
-        staging->others++;
-        return come_later(staging->segment, &staging->late, staging->run, i, staging->allocator);
-    }
-    if (has_tags)
-        staging->tags->numbers[slot / SLOTS][slot % SLOTS] =
-            (uint32_t)pack_tag(staging->run->tags[i], staging->segment->number_bits);
-    return true;
-}
-
-/* Those of a part of the run that are not short. */
-static ALWAYS_INLINE bool stage_carefully(struct staging *staging, uint64_t from, uint64_t to, bool has_tags)
-{
-    for (uint64_t i = from; i < to; i++) {
-        uint64_t prefix = staging->run->prefixes[i];
-        if (is_short(staging->segment, prefix))
-            staging->others++;
-        else if (!stage_item(staging, packed_place(slot_place_of(staging->segment, prefix)), i, has_tags))
-            return false;
-    }
-    return true;
-}
-
-/* Prefixes come in the order of buckets, of which each would wait for the last to be counted: so from several parts of
-   the run in turn. */
-#define PARTS          4
-#define PLACES_AT_ONCE 32
-
-static ALWAYS_INLINE bool stage_quickly(struct staging *staging, uint64_t from, bool has_tags)
-{
-    const struct search_kernel *kernel = search_kernel_in_use();
-    const uint64_t *prefixes = staging->run->prefixes, part = (staging->run->count - from) / PARTS;
-    uint64_t places[PARTS][PLACES_AT_ONCE];
-    for (uint64_t done = 0, some; done < part; done += some) {
-        some = part - done < PLACES_AT_ONCE ? part - done : PLACES_AT_ONCE;
-        for (unsigned k = 0; k < PARTS; k++)
-            kernel->locate(staging->segment, places[k], prefixes + from + k * part + done, some);
-        for (uint64_t i = 0; i < some; i++)
-            for (unsigned k = 0; k < PARTS; k++)
-                if (!stage_item(staging, places[k][i], from + k * part + done + i, has_tags))
-                    return false;
-    }
-    return stage_carefully(staging, from + PARTS * part, staging->run->count, has_tags);
-}
-
-static ALWAYS_INLINE bool stage_run(struct staging *staging, bool has_tags)
-{
-    uint64_t count = staging->run->count, careful = staging->has_shorts ? count : staging->run->listed;
-    if (!stage_carefully(staging, 0, careful, has_tags) || !stage_quickly(staging, careful, has_tags))
-        return false;
-    staging->segment->used += (uint32_t)count - staging->others;
-    staging->segment->prefixes += (uint32_t)count - staging->others;
-    return true;
-}
-
-/* The same as place_all, for the segments that nearly all are. */
-static bool place_staged(struct segment *segment, const struct prefix_run *run, bool has_shorts,
-                         struct staged_buckets *tags, const roost_allocator *allocator)
-{
-    struct staging staging;
-    staging.segment = segment;
-    staging.run = run;
-    staging.allocator = allocator;
-    staging.has_shorts = has_shorts;
-    staging.flag = (uint32_t)in_other_bucket(segment);
-    staging.others = staging.late.count = 0;
-    staging.tags = tags;
-    stage_buckets(&staging.staged, segment);
-    if (!(tags ? stage_run(&staging, true) : stage_run(&staging, false)))
-        return false;
-    pack_staged(segment, segment->slots, &staging.staged.slots);
-    if (tags)
-        pack_staged(segment, segment->tags, tags);
-    return place_late(segment, run, &staging.late, allocator);
-}
-
-static bool place_staged_tags(struct segment *segment, const struct prefix_run *run, bool has_shorts,
-                              const roost_allocator *allocator)
-{
-    struct staged_buckets tags;
-    memset(tags.numbers, 0, segment->buckets * sizeof *tags.numbers);
-    return place_staged(segment, run, has_shorts, &tags, allocator);
-}
-
-/* Most find a slot in one of their buckets at once, whose slots are counted instead of searched. The rest then has to
-   displace others. */
-static bool place_all(struct segment *segment, const struct prefix_run *run, const roost_allocator *allocator)
-{
-    uint8_t used[MOST_BUCKETS];
-    struct latecomers late = {.count = 0};
-    const uint64_t flag = in_other_bucket(segment);
-    for (uint32_t bucket = 0; bucket < segment->buckets; bucket++)
-        used[bucket] = segment->used ? (uint8_t)used_slots(segment, bucket) : 0;
-    for (uint64_t i = 0; i < run->count; i++) {
-        struct prefix_entry entry = entry_of(run, i);
-        if (is_short(segment, entry.prefix))
-            continue;
-        struct slot_place place = slot_place_of(segment, entry.prefix);
-        bool at_home = used[place.home] <= used[place.other];
-        uint32_t bucket = at_home ? place.home : place.other;
-        if (used[bucket] == SLOTS) {
-            if (!come_later(segment, &late, run, i, allocator))
-                return false;
-            continue;
-        }
-        set_slot(segment, bucket, used[bucket]++, at_home ? place.slot : place.slot | flag,
-                 pack_tag(entry.tag, segment->number_bits));
-        segment->used++;
-        segment->prefixes++;
-    }
-    return place_late(segment, run, &late, allocator);
-}
-
-/* ---- the same with short prefixes ---- */
-
-/* The short ones go on a list, or with tags to those that found no slot. */
-static bool part_shorts(struct segment *segment, const struct prefix_run *run, const struct short_prefixes *shorts,
-                        const roost_allocator *allocator)
-{
-    if (!run->tags && shorts->count <= MOST_SHORTS) {
-        memcpy(segment->shorts, shorts->some, shorts->count * sizeof *shorts->some);
-        segment->short_count = (uint32_t)shorts->count;
-        return true;
-    }
-    for (uint64_t i = 0; i < run->count; i++) {
-        if (!is_short(segment, run->prefixes[i]))
-            continue;
-        if (!run->tags)
-            segment->shorts[segment->short_count++] = run->prefixes[i];
-        else if (!segment_spill(segment, entry_of(run, i), allocator))
-            return false;
-    }
-    return true;
-}
-
-static bool index_shorts(struct segment *segment)
-{
-    segment->prefixes += segment->short_count;
-    sort_prefixes(segment->shorts, segment->short_count);
-    for (unsigned movable = 0; movable <= 1; movable++)
-        for (uint32_t i = 0; i < segment->short_count; i++)
-            if (!index_short(segment, segment->shorts[i], movable))
-                return false;
-    return true;
-}
-
-static bool place_run(struct segment *segment, const struct prefix_run *run, bool has_shorts,
-                      const roost_allocator *allocator)
-{
-    if (segment->slots.width > 32 || segment->tags.width > 32 || segment->buckets > MOST_STAGED)
-        return place_all(segment, run, allocator);
-    return segment->tags.width ? place_staged_tags(segment, run, has_shorts, allocator)
-                               : place_staged(segment, run, has_shorts, NULL, allocator);
-}
-
-static bool fill(struct segment *segment, const struct prefix_run *run, const struct short_prefixes *shorts,
-                 const roost_allocator *allocator)
-{
-    return (shorts->count == 0 || (part_shorts(segment, run, shorts, allocator) && index_shorts(segment))) &&
-           place_run(segment, run, shorts->any, allocator);
-}
-
-/* Those that are short in a segment of this shape, of the first `count`. Returns how many slots they take there. */
-static uint64_t find_shorts(const struct segment *shape, const uint64_t *prefixes, uint64_t count,
-                            struct short_prefixes *shorts)
-{
-    const unsigned depth = shape->depth, place_bits = shape->place_bits;
-    uint64_t slots = count;
-    for (uint64_t i = 0; i < count; i++)
-        if (__builtin_expect(prefixes[i] << depth << place_bits == 0, 0)) {
-            slots += count_pieces(shape, prefixes[i]) - 1;
-            if (shorts->count < MOST_SHORTS)
-                shorts->some[shorts->count] = prefixes[i];
-            shorts->count++;
-        }
-    return slots;
-}
-
-struct segment *segment_new(struct segment_shape shape, const struct prefix_run *run, const roost_allocator *allocator)
-{
-    uint64_t count = run->count > shape.expected ? run->count : shape.expected;
-    for (unsigned bytes = first_size(shape, count); bytes <= 1024 * MOST_BLOCKS; bytes = rounded_size(bytes + 1)) {
-        struct segment planned = {.depth = shape.depth, .start = shape.start, .number_bits = shape.number_bits};
-        struct short_prefixes shorts;
-        shorts.count = 0;
-        if (!shape_slots(&planned, shape.longest, bytes) || !holds(&planned, count, shape.dense))
-            continue;
-        shorts.any = shape.shortest < shape.depth + planned.place_bits;
-        uint64_t checked = shorts.any ? run->count : run->listed;
-        uint64_t slots = find_shorts(&planned, run->prefixes, checked, &shorts) + run->count - checked;
-        if (!shape.tag_width && !holds(&planned, slots, shape.dense))
-            continue;
-        planned.short_count = shape.tag_width ? 0 : (uint32_t)shorts.count;
-        shape_tags(&planned, shape.tag_width);
-        struct segment *segment = allocate_like(&planned, allocator);
-        if (!segment)
-            return NULL;
-        if (fill(segment, run, &shorts, allocator))
-            return segment;
-        segment_free(segment, allocator);
-    }
-    return NULL;
 }
 
 /* ---- listing ----------------------------------------------------------------------------------------------------- */
