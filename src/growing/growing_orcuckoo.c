@@ -466,6 +466,7 @@ static size_t add_some(struct growing_orcuckoo *filter, const roost_hash *hashes
     uint64_t dots = observed->most_counter - observed->counter;
     room = room < dots ? room : dots;
     struct entry entry = {observed->number, observed->counter + 1, 0};
+    limit_table(filter);
     size_t done = tagged_put_many(&filter->table, hashes, count < room ? count : room, length,
                                   (uint64_t)entry.number << 32 | entry.counter);
     for (size_t i = 0; i < done; i++, entry.counter++) {

@@ -425,7 +425,7 @@ void tagged_release_reserve(struct prefix_table *table)
 void tagged_make_room(struct prefix_table *table, uint64_t entries)
 {
     uint64_t segments = entries / table->target;
-    table->expected = entries;
+    table->expected = entries < table->most_bytes / 16 ? entries : 0; /* where memory is short, step by step */
     if (!table->root && segments > 1 && segments * 512 < table->most_bytes)
         (void)table_begin(table, segments);
 }
