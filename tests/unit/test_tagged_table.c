@@ -148,6 +148,9 @@ static void put_into_both(struct random_source *random, struct prefix_table *tab
     model->entries[model->count++] = entry;
 }
 
+/* What was put in batches, by hashes and by entries. */
+static uint64_t hashes_at_once, entries_at_once;
+
 /* Several at once, from one tag on, until one is covered or needs more than a slot. */
 static void put_many_into_both(struct random_source *random, struct prefix_table *table, struct model *model,
                                const struct world *world)
@@ -163,6 +166,7 @@ static void put_many_into_both(struct random_source *random, struct prefix_table
         hashes[i] = (roost_hash){0, hash_of_key(world, random_choice(random, 4 * world->keys))};
     size_t put = tagged_put_many(table, hashes, count, length, entry.tag);
     assert_in_range(put, 0, count);
+    hashes_at_once += put;
     for (size_t i = 0; i < put; i++, entry.tag++) {
         assert_int_equal(model_covering(model, hashes[i].high), 0);
         entry.prefix = prefix_of(hashes[i].high, length);
@@ -184,6 +188,7 @@ static void put_entries_into_both(struct random_source *random, struct prefix_ta
     }
     size_t put = tagged_put_entries(table, entries, count);
     assert_in_range(put, 0, count);
+    entries_at_once += put;
     for (size_t i = 0; i < put; i++) {
         assert_int_equal(model_covering(model, first_covered(entries[i].prefix)), 0);
         model->entries[model->count++] = entries[i];
@@ -248,6 +253,8 @@ static void a_table_is_the_set_of_its_entries(void **state)
             drop_from_both(&copy, &model, random_choice(&random, model.count));
         assert_int_equal(tagged_bytes(&copy), 0);
     }
+    printf("%llu and %llu at once\n", (unsigned long long)hashes_at_once, (unsigned long long)entries_at_once);
+    assert_true(hashes_at_once > 0 && entries_at_once > 0);
 }
 
 static void a_refused_allocation_leaves_the_set_as_it_was(void **state)
