@@ -27,7 +27,9 @@ void element_set_release(struct element_set *set)
 
 static roost_status grow(const struct element_set *set, void **array, size_t *room, size_t used, size_t size)
 {
-    size_t wanted = *room ? *room + *room / 2 : FIRST_ROOM;
+    size_t wanted = *room ? *room * 2 : FIRST_ROOM;
+    if (set->memory_limit && wanted * size > set->memory_limit)
+        wanted = *room + *room / 2;
     if (wanted > SIZE_MAX / 2 / size || (set->memory_limit && wanted * size > set->memory_limit))
         return ROOST_TOO_LARGE;
     void *larger = memory_allocate(&set->allocator, wanted * size);
@@ -146,6 +148,67 @@ static void sort_radix(struct element *elements, size_t count, unsigned bits)
     }
 }
 
+/*
+ * Hashes are evenly spread, so there is a quicker way, with a second array: the elements are dealt out by their first
+ * digit into parts that fit the cache, and those by a digit of about as many values as there are elements, back to where
+ * they came from. Then each is next to where it belongs. Parts where that is not so are left to the radix.
+ */
+#define EVEN_BITS    10
+#define MOST_ALIKE   12
+#define FEWEST_DEALT 4096
+
+/* Counts digits below `high << skip`. False if more than `most` share one, and nothing was dealt out then. */
+static bool deal_out(struct element *to, const struct element *from, size_t count, unsigned skip, unsigned bits,
+                     size_t *ends, size_t most)
+{
+    size_t start = 0, crowd = 0;
+    memset(ends, 0, sizeof *ends << bits);
+    for (size_t i = 0; i < count; i++)
+        ends[from[i].high << skip >> (64 - bits)]++;
+    for (size_t digit = 0; digit < (size_t)1 << bits; digit++) {
+        size_t here = ends[digit];
+        crowd = here > crowd ? here : crowd;
+        ends[digit] = start;
+        start += here;
+    }
+    for (size_t i = 0; i < count && crowd <= most; i++)
+        to[ends[from[i].high << skip >> (64 - bits)]++] = from[i];
+    return crowd <= most;
+}
+
+static void sort_evenly(struct element *elements, struct element *scratch, size_t count)
+{
+    size_t ends[1u << EVEN_BITS], within[1u << (EVEN_BITS + 2)], begin = 0;
+    unsigned parts = EVEN_BITS - 2;
+    while (parts < EVEN_BITS && count >> parts > 1u << EVEN_BITS)
+        parts++;
+    deal_out(scratch, elements, count, 0, parts, ends, SIZE_MAX);
+    for (size_t part = 0; part < (size_t)1 << parts; begin = ends[part++]) {
+        size_t size = ends[part] - begin;
+        unsigned bits = size > 1 ? highest_bit(size) + 1 : 1;
+        bits = bits < EVEN_BITS + 2 ? bits : EVEN_BITS + 2;
+        if (deal_out(elements + begin, scratch + begin, size, parts, bits, within, MOST_ALIKE)) {
+            sort_few(elements + begin, size);
+        } else {
+            memcpy(elements + begin, scratch + begin, size * sizeof *elements);
+            sort_radix(elements + begin, size, 64);
+        }
+    }
+}
+
+/* Without memory for a second array there is the radix. */
+static void sort_elements(struct element_set *set)
+{
+    struct element *scratch = NULL;
+    if (set->count >= FEWEST_DEALT && (!set->memory_limit || 2 * set->count * sizeof *scratch <= set->memory_limit))
+        scratch = memory_allocate(&set->allocator, set->count * sizeof *scratch);
+    if (scratch)
+        sort_evenly(set->elements, scratch, set->count);
+    else
+        sort_radix(set->elements, set->count, 64);
+    memory_release(&set->allocator, scratch);
+}
+
 /* Equal ones stand together, the one that was added first before the others. */
 static roost_status unite_equals(struct element_set *set)
 {
@@ -164,7 +227,7 @@ static roost_status unite_equals(struct element_set *set)
 
 roost_status element_set_seal(struct element_set *set)
 {
-    sort_radix(set->elements, set->count, 64);
+    sort_elements(set);
     roost_status status = unite_equals(set);
     for (size_t i = 0; status == ROOST_OK && set->multiset && i < set->count; i++) {
         struct element *element = &set->elements[i];

@@ -76,6 +76,7 @@ struct exact {
     unsigned count_bits;    /* of the keys' hashes in COUNTS */
     uint64_t *numbers, *spare;
     size_t room;             /* numbers in each of these two */
+    bool any_only_here;      /* among the elements of `numbers` */
     uint64_t *scratch;       /* the decoding side's, for sums */
     double difference;       /* as estimated; 0: not yet */
     bool requested_estimate; /* since the first sketch was decoded wrongly */
@@ -136,6 +137,13 @@ void cell_add_sums(const struct roost_reconcile *session, const struct cell *cel
  * of the two, hash or cell, is small enough.
  */
 roost_status cell_sort(struct roost_reconcile *session, const struct cell *cell, unsigned *shift);
+/* Whether the element of one of these numbers is only here. Most cells have none such; then it is not looked for, since
+   the numbers are in another order than the elements. */
+static inline bool number_is_only_here(const struct roost_reconcile *session, const struct cell *cell, uint64_t number,
+                                       uint64_t mask)
+{
+    return exact_of(session)->any_only_here && session->set.elements[cell->from + (number & mask)].marks & ONLY_HERE;
+}
 
 /* The weight of a hash that was reported, and of one that is looked at. */
 uint128 reported_weight(const struct roost_reconcile *session, uint64_t cell, uint32_t salt, uint64_t hash);

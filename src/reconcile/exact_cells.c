@@ -209,8 +209,13 @@ roost_status cell_sort(struct roost_reconcile *session, const struct cell *cell,
     *shift = count > 1 ? highest_bit(count - 1) + 1 : 0;
     if (status != ROOST_OK)
         return status;
-    for (size_t i = 0; i < count; i++)
-        exact->numbers[i] = hash_in_cell(&hash, &session->set.elements[cell->from + i]) << *shift | i;
+    uint32_t marks = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct element *element = &session->set.elements[cell->from + i];
+        exact->numbers[i] = hash_in_cell(&hash, element) << *shift | i;
+        marks |= element->marks;
+    }
+    exact->any_only_here = marks & ONLY_HERE;
     sort_numbers(exact->numbers, exact->spare, count, hash.bits + *shift);
     return ROOST_OK;
 }

@@ -160,7 +160,7 @@ static roost_status walk_cell(struct roost_reconcile *session, const struct cell
         uint64_t hash = in_row ? walk->hashes[j++] : numbers[i] >> own.shift;
         own = (struct own){.from = i, .shift = own.shift};
         for (; i < count && numbers[i] >> own.shift == hash; i++, own.count++)
-            own.common += !(session->set.elements[cell->from + (numbers[i] & mask)].marks & ONLY_HERE);
+            own.common += !number_is_only_here(session, cell, numbers[i], mask);
         status =
             (walk->listed ? compare_with_list : compare_with_sums)(session, cell, walk, showing, hash, &own, in_row);
     }

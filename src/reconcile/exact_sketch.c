@@ -44,7 +44,7 @@ static size_t keep_sketched(const struct roost_reconcile *session, const struct 
         uint64_t hash = numbers[i] >> shift;
         size_t end = kept;
         for (; i < count && numbers[i] >> shift == hash; i++)
-            if (!(session->set.elements[cell->from + (numbers[i] & mask)].marks & ONLY_HERE))
+            if (!number_is_only_here(session, cell, numbers[i], mask))
                 numbers[end++] = numbers[i];
         kept += listed ? end > kept : (end - kept) & 1;
     }

@@ -1,64 +1,70 @@
-/* PinSketch with the processor's carry-less multiplication: one for the product, two to reduce it. */
+/*
+ * PinSketch with the processor's carry-less multiplication: one for the product, two to reduce it; two numbers in a
+ * vector.
+ */
 #include "pin_sketch.h"
 
 #include <immintrin.h>
 
-/* The field, and numbers, in registers of the kind that this multiplication takes. */
-struct wide_field {
-    __m128i bits, terms, mask;
-};
+typedef __m128i vector;
+#define LANES 2
 
-static inline struct wide_field widen(const struct field *field)
+static inline vector load(const uint64_t *numbers)
 {
-    return (struct wide_field){_mm_cvtsi64_si128((long long)field->bits), _mm_cvtsi64_si128((long long)field->terms),
-                               _mm_cvtsi64_si128((long long)field->mask)};
+    return _mm_loadu_si128((const __m128i *)numbers);
 }
 
-static inline __m128i wide_multiply(const struct wide_field *field, __m128i a, __m128i b)
+static inline vector fill(uint64_t number)
 {
-    __m128i product = _mm_clmulepi64_si128(a, b, 0);
-    __m128i fold = _mm_clmulepi64_si128(_mm_srl_epi64(product, field->bits), field->terms, 0);
-    __m128i rest = _mm_clmulepi64_si128(_mm_srl_epi64(fold, field->bits), field->terms, 0);
-    return _mm_and_si128(_mm_xor_si128(_mm_xor_si128(product, fold), rest), field->mask);
+    return _mm_set1_epi64x((long long)number);
+}
+
+static inline vector exclusive_or(vector a, vector b)
+{
+    return _mm_xor_si128(a, b);
+}
+
+static inline vector both(vector a, vector b)
+{
+    return _mm_and_si128(a, b);
+}
+
+static inline vector shift_right(vector a, __m128i bits)
+{
+    return _mm_srl_epi64(a, bits);
+}
+
+static inline vector even_products(vector a, vector b)
+{
+    return _mm_clmulepi64_si128(a, b, 0x00);
+}
+
+static inline vector odd_products(vector a, vector b)
+{
+    return _mm_clmulepi64_si128(a, b, 0x11);
+}
+
+static inline vector lower_halves(vector even, vector odd)
+{
+    return _mm_unpacklo_epi64(even, odd);
 }
 
 static inline uint64_t multiply(const struct field *field, uint64_t a, uint64_t b)
 {
-    struct wide_field wide = widen(field);
-    __m128i product = wide_multiply(&wide, _mm_cvtsi64_si128((long long)a), _mm_cvtsi64_si128((long long)b));
-    return (uint64_t)_mm_cvtsi128_si64(product);
-}
-
-/* Each power waits for the one before, about twenty cycles; so eight elements go side by side. */
-#define ABREAST 8
-
-static inline void add_abreast(const struct wide_field *field, uint64_t *sums, size_t count, const uint64_t *elements)
-{
-    __m128i powers[ABREAST], squares[ABREAST];
-    for (size_t i = 0; i < ABREAST; i++) {
-        powers[i] = _mm_cvtsi64_si128((long long)elements[i]);
-        squares[i] = wide_multiply(field, powers[i], powers[i]);
-        sums[0] ^= elements[i];
-    }
-    for (size_t power = 1; power < count; power++) {
-        __m128i sum = _mm_setzero_si128();
-        for (size_t i = 0; i < ABREAST; i++) {
-            powers[i] = wide_multiply(field, powers[i], squares[i]);
-            sum = _mm_xor_si128(sum, powers[i]);
-        }
-        sums[power] ^= (uint64_t)_mm_cvtsi128_si64(sum);
-    }
+    __m128i bits = _mm_cvtsi64_si128((long long)field->bits), terms = _mm_cvtsi64_si128((long long)field->terms);
+    __m128i product = _mm_clmulepi64_si128(_mm_cvtsi64_si128((long long)a), _mm_cvtsi64_si128((long long)b), 0);
+    __m128i fold = _mm_clmulepi64_si128(_mm_srl_epi64(product, bits), terms, 0);
+    __m128i rest = _mm_clmulepi64_si128(_mm_srl_epi64(fold, bits), terms, 0);
+    return (uint64_t)_mm_cvtsi128_si64(_mm_xor_si128(_mm_xor_si128(product, fold), rest)) & field->mask;
 }
 
 #include "pin_sketch_loops.h"
+#include "pin_sketch_vectors.h"
 
 static void add(const struct field *field, uint64_t *sums, size_t count, const uint64_t *elements, size_t element_count)
 {
-    struct wide_field wide = widen(field);
-    size_t abreast = count ? element_count / ABREAST * ABREAST : 0;
-    for (size_t i = 0; i < abreast; i += ABREAST)
-        add_abreast(&wide, sums, count, elements + i);
-    add_singly(field, sums, count, elements + abreast, element_count - abreast);
+    size_t done = add_vectors(field, sums, count, elements, element_count);
+    add_singly(field, sums, count, elements + done, element_count - done);
 }
 
 static bool usable(void)

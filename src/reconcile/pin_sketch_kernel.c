@@ -5,11 +5,10 @@
 
 const struct pin_sketch_kernel *const pin_sketch_kernels[] = {
 #if defined(__x86_64__)
-    &pin_sketch_vpclmul,
+    &pin_sketch_vpclmul, &pin_sketch_vpclmul256,
     &pin_sketch_clmul,
 #endif
-    &pin_sketch_plain,
-    NULL,
+    &pin_sketch_plain,   NULL,
 };
 
 static _Atomic(const struct pin_sketch_kernel *) in_use;

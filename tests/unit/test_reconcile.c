@@ -126,6 +126,75 @@ static void any_difference_up_to_the_sums_is_decoded(void **state)
     }
 }
 
+/* Every number of sums, and of elements from none to more than a few vectors, the same more than once among them. */
+static void kernels_make_the_same_sums(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(5));
+    for (const struct pin_sketch_kernel *const *kernel = pin_sketch_kernels; *kernel; kernel++)
+        for (unsigned bits = FEWEST_FIELD_BITS; bits <= MOST_FIELD_BITS && (*kernel)->usable(); bits++)
+            for (size_t sums = 0; sums <= MOST_SUMS; sums++) {
+                struct field field = field_of_bits(bits);
+                uint64_t elements[150], sketch[MOST_SUMS], plain[MOST_SUMS];
+                size_t count = random_choice(&random, COUNT_OF(elements) + 1);
+                for (size_t i = 0; i < count; i++)
+                    elements[i] = i % 5 == 4 ? elements[i - 4] : 1 + random_choice(&random, (uint32_t)field.mask);
+                for (size_t i = 0; i < sums; i++)
+                    sketch[i] = plain[i] = random_next(&random) & field.mask;
+                (*kernel)->add(&field, sketch, sums, elements, count);
+                pin_sketch_plain.add(&field, plain, sums, elements, count);
+                assert_memory_equal(sketch, plain, sums * sizeof *plain);
+            }
+}
+
+static int compare_elements(const void *a, const void *b)
+{
+    const struct element *x = a, *y = b;
+    return x->high != y->high ? (x->high > y->high ? 1 : -1) : (x->low > y->low) - (x->low < y->low);
+}
+
+/* Hashes that are evenly spread, that share their upper bits, that are few, and that have one `high`. */
+static roost_hash hash_of_shape(struct random_source *random, int shape)
+{
+    roost_hash hash = {random_next(random), random_next(random)};
+    if (shape == 1)
+        hash.high = hash.high >> 20 | UINT64_C(0x123) << 44;
+    if (shape == 2)
+        hash = hash_for_key(hash.low % 300);
+    if (shape == 3)
+        hash.high = 7;
+    return hash;
+}
+
+static void elements_are_sorted_and_united(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(7));
+    const roost_environment environment = {.allocator = allocator_or_default((roost_allocator){0})};
+    const size_t counts[] = {0, 1, 30, 4095, 4096, 20000};
+    for (size_t round = 0; round < 4 * COUNT_OF(counts); round++) {
+        size_t count = counts[round / 4], kept = 0;
+        struct element *expected = calloc(count + 1, sizeof *expected);
+        struct element_set set;
+        element_set_init(&set, false, &environment);
+        for (size_t i = 0; i < count; i++) {
+            roost_hash hash = hash_of_shape(&random, (int)round % 4);
+            expected[i] = (struct element){.high = hash.high, .low = hash.low};
+            assert_ok(element_set_add(&set, hash, 1));
+        }
+        qsort(expected, count, sizeof *expected, compare_elements);
+        for (size_t i = 0; i < count; i++)
+            if (kept == 0 || compare_elements(&expected[kept - 1], &expected[i]) != 0)
+                expected[kept++] = expected[i];
+        assert_ok(element_set_seal(&set));
+        assert_int_equal(set.count, kept);
+        for (size_t i = 0; i < kept; i++)
+            assert_int_equal(compare_elements(&set.elements[i], &expected[i]), 0);
+        element_set_release(&set);
+        free(expected);
+    }
+}
+
 /* What comes out of sums of more elements, if anything, has just these sums. */
 static void too_many_are_seen_or_look_like_others(void **state)
 {
@@ -149,28 +218,6 @@ static void too_many_are_seen_or_look_like_others(void **state)
         assert_memory_equal(again, sketch, sums * sizeof *again);
     }
     assert_true(refused > 2000 && mistaken > 20);
-}
-
-static void kernels_make_the_same_sums(void **state)
-{
-    (void)state;
-    struct random_source random = random_from_seed(test_seed(4));
-    uint64_t elements[100];
-    for (unsigned bits = FEWEST_FIELD_BITS; bits <= MOST_FIELD_BITS; bits++) {
-        struct field field = field_of_bits(bits);
-        for (size_t count = 0; count < 100; count += 7) {
-            uint64_t plain[20] = {0};
-            some_elements(&random, elements, count, field.mask);
-            pin_sketch_plain.add(&field, plain, 20, elements, count);
-            for (const struct pin_sketch_kernel *const *kernel = pin_sketch_kernels; *kernel; kernel++) {
-                uint64_t sums[20] = {0};
-                if (!(*kernel)->usable())
-                    continue;
-                (*kernel)->add(&field, sums, 20, elements, count);
-                assert_memory_equal(sums, plain, sizeof plain);
-            }
-        }
-    }
 }
 
 /* ---- worlds ----------------------------------------------------------------------------------------------------- */
@@ -1095,8 +1142,9 @@ int main(void)
         cmocka_unit_test(multiplication_is_that_of_polynomials),
         cmocka_unit_test(no_polynomial_has_factors),
         cmocka_unit_test(any_difference_up_to_the_sums_is_decoded),
-        cmocka_unit_test(too_many_are_seen_or_look_like_others),
         cmocka_unit_test(kernels_make_the_same_sums),
+        cmocka_unit_test(elements_are_sorted_and_united),
+        cmocka_unit_test(too_many_are_seen_or_look_like_others),
         cmocka_unit_test(thousands_of_worlds_are_exact),
         cmocka_unit_test(special_worlds_are_exact),
         cmocka_unit_test(keys_that_share_half_a_hash_are_told_apart),
