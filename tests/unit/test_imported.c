@@ -402,7 +402,9 @@ static void replicas_keep_the_laws(void **state)
         struct world world = {.random = random_from_seed(seed + i), .cuckoo = i % 2};
         roost_config config = i % 4 < 2 ? beside(world.cuckoo) : orcuckoo_config(12, 64, true, 500);
         if (i % 4 == 2)
-            config = bloom_config(i % 8 == 2 ? ROOST_BLOCKED : ROOST_CLASSIC, 500, 0.01);
+            config = i % 16 == 14 ? cuckoo_config(12, 4, 500)
+                                  : bloom_config(i % 8 == 2 ? ROOST_BLOCKED : ROOST_CLASSIC, 500, 0.01);
+        config.scalable |= i % 16 == 10; /* a series of Bloom filters */
         for (size_t part = 0; part < MADE_PARTS; part++)
             make_part(&world.parts[part], &world.random, world.cuckoo);
         for (size_t replica = 0; replica < REPLICAS; replica++) {
