@@ -13,9 +13,11 @@
  * Few find both buckets full; these displace others afterwards, as additions do. Slots or tags wider than 32 bits are
  * set one by one.
  */
-#include "segment_parts.h"
+#include "segment.h"
 
 #include <string.h>
+
+#include "segment_parts.h"
 
 /* Of the prefixes of a segment that is made, so many may find no slot at once. */
 #define MOST_LATE   1024

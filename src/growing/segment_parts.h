@@ -3,7 +3,7 @@
 #define GROWING_SEGMENT_PARTS_H
 
 #include "search.h"
-#include "segment.h"
+#include "../base/memory.h"
 
 static inline uint64_t slot_at(const struct segment *segment, uint32_t bucket, unsigned index)
 {
