@@ -255,6 +255,8 @@ static inline bool begin_four(struct row *row, const roost_hash *hashes, size_t 
         row->others[first_key + i] = segments[i]->blocks[blocks[1][i]] + bytes[1][i];
         __builtin_prefetch(row->homes[first_key + i]);
         __builtin_prefetch(row->others[first_key + i]);
+        __builtin_prefetch(row->homes[first_key + i] + row->widths[first_key + i]); /* they may end in the next line */
+        __builtin_prefetch(row->others[first_key + i] + row->widths[first_key + i]);
     }
     __m256i unusual =
         _mm256_or_si256(_mm256_slli_epi64(sizes, 32), _mm256_cmpgt_epi64(width, _mm256_set1_epi64x(QUICK_WIDTH)));
