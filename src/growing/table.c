@@ -177,6 +177,7 @@ static void shape_for_tags(struct segment_shape *shape, const struct prefix_run 
 node new_segment(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_run *run, uint128 sum)
 {
     uint64_t expected = table->count < table->expected ? table->expected : 0;
+    uint64_t most = 2 * (uint64_t)table->target; /* then it is cut */
     uint64_t ends = ends_of(run->prefixes + run->listed, run->count - run->listed);
     uint64_t all_ends = ends | ends_of(run->prefixes, run->listed);
     unsigned longest = all_ends ? prefix_length(all_ends) : 0;
@@ -185,7 +186,7 @@ node new_segment(struct prefix_table *table, uint64_t start, unsigned depth, con
                                   .depth = (uint8_t)depth,
                                   .longest = (uint8_t)(longest > depth ? longest : depth),
                                   .shortest = (uint8_t)(ends ? 63 - highest_bit(ends) : 63),
-                                  .expected = expected >> depth,
+                                  .expected = expected >> depth < most ? expected >> depth : most,
                                   .dense = table->dense};
     if (table->tagged)
         shape_for_tags(&shape, run, expected);

@@ -257,6 +257,22 @@ static void a_table_is_the_set_of_its_entries(void **state)
     assert_true(hashes_at_once > 0 && entries_at_once > 0);
 }
 
+/* Many are on their way to a table that has a single segment. */
+static void what_is_expected_need_not_fit_into_one_segment(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(3));
+    struct prefix_table table = new_table(SEGMENT_TARGET);
+    for (uint64_t i = 1; i <= 20000; i++) {
+        if (i == 100)
+            tagged_make_room(&table, 100000);
+        assert_ok(tagged_put(&table, (struct prefix_entry){prefix_of(random_next(&random), 36 + (i & 7)), i}));
+    }
+    assert_int_equal(tagged_crowd(&table), 0);
+    assert_true(tagged_bytes(&table) < 20000 * 32);
+    table_release(&table);
+}
+
 static void a_refused_allocation_leaves_the_set_as_it_was(void **state)
 {
     (void)state;
@@ -303,6 +319,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_is_the_set_of_its_entries),
         cmocka_unit_test(a_refused_allocation_leaves_the_set_as_it_was),
+        cmocka_unit_test(what_is_expected_need_not_fit_into_one_segment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
