@@ -5,7 +5,7 @@
  * shuffle brings the four bytes in which a slot begins to its lane, a shift its first bit to the lowest place. Slots
  * wider than 25 bits do not fit in four bytes wherever they begin, except those of 32 bits, which begin with a byte.
  * Wider slots are read two at a time, from bytes w / 4, w / 2 and 3 w / 4 on, into lanes of 64 bits; there are none of
- * 57 to 63 bits. What makes and lists segments takes the plain way with them.
+ * 57 to 63 bits. Segments with such slots are made in the plain way, and listed so if they have no tags.
  */
 #include "search_row.h"
 #include "slots.h"
@@ -13,7 +13,7 @@
 #include <immintrin.h>
 #include <stddef.h>
 
-#define QUICK_WIDTH  64
+#define WIDEST       64
 #define NARROW_WIDTH 32
 
 /* How the slots of one width are unpacked. */
@@ -98,12 +98,12 @@ struct wide_unpacking {
     }
 
 /* By width, from 33 on. */
-static const struct wide_unpacking wide_unpackings[QUICK_WIDTH - NARROW_WIDTH] __attribute__((aligned(32))) = {
+static const struct wide_unpacking wide_unpackings[WIDEST - NARROW_WIDTH] __attribute__((aligned(32))) = {
     WIDE_ROW(33), WIDE_ROW(34), WIDE_ROW(35), WIDE_ROW(36), WIDE_ROW(37),
     WIDE_ROW(38), WIDE_ROW(39), WIDE_ROW(40), WIDE_ROW(41), WIDE_ROW(42),
     WIDE_ROW(43), WIDE_ROW(44), WIDE_ROW(45), WIDE_ROW(46), WIDE_ROW(47),
     WIDE_ROW(48), WIDE_ROW(49), WIDE_ROW(50), WIDE_ROW(51), WIDE_ROW(52),
-    WIDE_ROW(53), WIDE_ROW(54), WIDE_ROW(55), WIDE_ROW(56), [QUICK_WIDTH - NARROW_WIDTH - 1] = WIDE_ROW(64)};
+    WIDE_ROW(53), WIDE_ROW(54), WIDE_ROW(55), WIDE_ROW(56), [WIDEST - NARROW_WIDTH - 1] = WIDE_ROW(64)};
 
 /* Slots 0 to 3, or 4 to 7. */
 static inline __m256i unpack_wide(const uint8_t *bucket, unsigned width, unsigned half)
@@ -258,9 +258,8 @@ static inline bool begin_four(struct row *row, const roost_hash *hashes, size_t 
         __builtin_prefetch(row->homes[first_key + i] + row->widths[first_key + i]); /* they may end in the next line */
         __builtin_prefetch(row->others[first_key + i] + row->widths[first_key + i]);
     }
-    __m256i unusual =
-        _mm256_or_si256(_mm256_slli_epi64(sizes, 32), _mm256_cmpgt_epi64(width, _mm256_set1_epi64x(QUICK_WIDTH)));
-    return _mm256_testz_si256(unusual, unusual);
+    __m256i spilled = _mm256_slli_epi64(sizes, 32);
+    return _mm256_testz_si256(spilled, spilled);
 }
 
 /* ---- rooms and ways ---------------------------------------------------------------------------------------------- */

@@ -1,16 +1,16 @@
 /*
- * Look-ups and additions, shared by all kernels. A kernel says how wide the slots are that it compares, and defines
+ * Look-ups and additions, shared by all kernels. A kernel defines
  *
  *     static inline bool buckets_match(unsigned width, const uint8_t *home, const uint8_t *other, uint64_t slot);
- *     static inline struct two_buckets look_at(unsigned width, const uint8_t *home, const uint8_t *other, uint64_t slot);
+ *     static inline struct two_buckets look_at(the same);
  *     static inline uint32_t used_of(const uint8_t *bucket, unsigned width);
  *     static inline uint32_t ways_out(const struct segment *segment, uint32_t bucket, uint32_t ways[SLOTS]);
  *     static inline bool begin_four(struct row *row, const roost_hash *hashes, size_t first);      with BEGINS_FOUR
  *
- * and gets `contains_one`, `contains_batch`, `put_batch` and `find_move`. In a batch each key waits for memory three times: for the directory,
- * the segment's header and the buckets. So each step is done for a row of keys, and asks for the memory that the next
- * one needs. A row whose segments have neither wider slots nor spilled prefixes, as nearly all do, takes a last step
- * without branches.
+ * and gets `contains_one`, `contains_batch`, `put_batch` and `find_move`. In a batch each key waits for memory three
+ * times: for the directory, the segment's header and the buckets. So each step is done for a row of keys, and asks for
+ * the memory that the next one needs. A row whose segments have no spilled prefixes, as nearly all do, takes a last
+ * step without branches.
  */
 #ifndef GROWING_SEARCH_LOOPS_H
 #define GROWING_SEARCH_LOOPS_H
@@ -29,7 +29,7 @@ static ALWAYS_INLINE bool begin_search(struct row *row, size_t i, uint64_t hash)
     row->other_buckets[i] = place.other;
     row->slots[i] = place.slot;
     row->widths[i] = segment->slots.width;
-    return (segment->spill_count == 0) & (segment->slots.width <= QUICK_WIDTH);
+    return segment->spill_count == 0;
 }
 
 static ALWAYS_INLINE bool end_search(const struct row *row, size_t i)
@@ -37,18 +37,10 @@ static ALWAYS_INLINE bool end_search(const struct row *row, size_t i)
     return buckets_match((unsigned)row->widths[i], row->homes[i], row->others[i], row->slots[i]);
 }
 
-/* In any segment. */
-static __attribute__((noinline)) bool contains_slowly(const struct segment *segment, uint64_t hash)
-{
-    return segment_contains(segment, hash);
-}
-
 /* Also where some prefixes found no slot: those are looked for last. */
 static ALWAYS_INLINE bool end_any_search(const struct row *row, size_t i, uint64_t hash)
 {
     const struct segment *segment = row->segments[i];
-    if (segment->slots.width > QUICK_WIDTH)
-        return contains_slowly(segment, hash);
     return end_search(row, i) || (segment->spill_count && spill_contains(segment, hash));
 }
 
@@ -133,7 +125,7 @@ static ALWAYS_INLINE bool put_in_row(const struct row *row, size_t i, struct two
     struct segment *segment = row->segments[i];
     bool moves = buckets.used_other < buckets.used_home;
     uint32_t used = (uint32_t)choose(buckets.used_home, buckets.used_other, moves);
-    if (__builtin_expect(used == (1u << SLOTS) - 1, 0))
+    if (__builtin_expect(used == FULL_BUCKET, 0))
         return segment_put(segment, entry);
     uint8_t *bucket = (uint8_t *)(uintptr_t)choose((uintptr_t)row->homes[i], (uintptr_t)row->others[i], moves);
     uint64_t flag = (uint64_t)moves << (row->widths[i] - 1);
@@ -226,7 +218,7 @@ static bool find_move(const struct segment *segment, uint32_t bucket, unsigned *
         unsigned i = lowest_bit(movable);
         uint32_t used = used_of(buckets[i], segment->slots.width);
         ++*asked;
-        if (used == (1u << SLOTS) - 1)
+        if (used == FULL_BUCKET)
             continue;
         *move = (struct slot_move){{bucket, i}, {ways[i], lowest_bit(~used)}};
         return true;
@@ -237,8 +229,6 @@ static bool find_move(const struct segment *segment, uint32_t bucket, unsigned *
 static bool contains_one(const struct directory *root, uint64_t hash)
 {
     const struct segment *segment = find_segment(root, hash);
-    if (__builtin_expect(segment->slots.width > QUICK_WIDTH, 0))
-        return contains_slowly(segment, hash);
     struct slot_place place = slot_place_of(segment, hash);
     return buckets_match(segment->slots.width, slots_of(segment, place.home), slots_of(segment, place.other),
                          place.slot) ||

@@ -2,8 +2,6 @@
 #include "search_row.h"
 #include "slots.h"
 
-#define QUICK_WIDTH 64
-
 static inline bool buckets_match(unsigned width, const uint8_t *home, const uint8_t *other, uint64_t slot)
 {
     uint64_t beyond = slot | UINT64_C(1) << (width - 1);

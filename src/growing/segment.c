@@ -43,7 +43,6 @@
 #include "search.h"
 #include "segment_parts.h"
 
-#define FULL_BUCKET ((1u << SLOTS) - 1)
 /* Buckets that are asked for room before a segment counts as full. */
 #define MOST_ASKED 32
 /* Places into which the prefixes of a segment are counted to list them. */

@@ -15,6 +15,7 @@
 struct crowd;
 
 #define SLOTS        8
+#define FULL_BUCKET  ((1u << SLOTS) - 1) /* a bit for each slot that is in use */
 #define OFFSET_BITS  4
 #define FEWEST_WIDTH (OFFSET_BITS + 2)
 #define MOST_BUCKETS 4096

@@ -9,7 +9,7 @@
  *     odd_products(a, b)                 and of those in odd places
  *     lower_halves(even, odd)            of such products, each back in its place
  *
- * and gets `add_vectors`. No product passes 64 bits, since no field has more than 32.
+ * and gets `add` and `decode`. No product passes 64 bits, since no field has more than 32.
  *
  * Most sums need no reduction. A full multiplication in the field takes three carry-less ones, two of which reduce the
  * product. But power sums are XORs, so products may be summed up as they are, and each sum reduced once, at its end.
@@ -24,6 +24,17 @@
  */
 #ifndef RECONCILE_PIN_SKETCH_VECTORS_H
 #define RECONCILE_PIN_SKETCH_VECTORS_H
+
+static inline uint64_t multiply(const struct field *field, uint64_t a, uint64_t b)
+{
+    __m128i bits = _mm_cvtsi64_si128((long long)field->bits), terms = _mm_cvtsi64_si128((long long)field->terms);
+    __m128i product = _mm_clmulepi64_si128(_mm_cvtsi64_si128((long long)a), _mm_cvtsi64_si128((long long)b), 0);
+    __m128i fold = _mm_clmulepi64_si128(_mm_srl_epi64(product, bits), terms, 0);
+    __m128i rest = _mm_clmulepi64_si128(_mm_srl_epi64(fold, bits), terms, 0);
+    return (uint64_t)_mm_cvtsi128_si64(_mm_xor_si128(_mm_xor_si128(product, fold), rest)) & field->mask;
+}
+
+#include "pin_sketch_loops.h"
 
 #define SIDE_BY_SIDE    4
 #define ABREAST         ((size_t)SIDE_BY_SIDE * LANES)
@@ -122,6 +133,12 @@ static size_t add_vectors(const struct field *field, uint64_t *sums, size_t coun
     for (size_t power = 0; abreast && power < count; power++)
         sums[power] ^= reduced_sum(field, &wide[power]);
     return abreast;
+}
+
+static void add(const struct field *field, uint64_t *sums, size_t count, const uint64_t *elements, size_t element_count)
+{
+    size_t done = add_vectors(field, sums, count, elements, element_count);
+    add_singly(field, sums, count, elements + done, element_count - done);
 }
 
 #endif

@@ -49,23 +49,7 @@ static inline vector lower_halves(vector even, vector odd)
     return _mm256_unpacklo_epi64(even, odd);
 }
 
-static inline uint64_t multiply(const struct field *field, uint64_t a, uint64_t b)
-{
-    __m128i bits = _mm_cvtsi64_si128((long long)field->bits), terms = _mm_cvtsi64_si128((long long)field->terms);
-    __m128i product = _mm_clmulepi64_si128(_mm_cvtsi64_si128((long long)a), _mm_cvtsi64_si128((long long)b), 0);
-    __m128i fold = _mm_clmulepi64_si128(_mm_srl_epi64(product, bits), terms, 0);
-    __m128i rest = _mm_clmulepi64_si128(_mm_srl_epi64(fold, bits), terms, 0);
-    return (uint64_t)_mm_cvtsi128_si64(_mm_xor_si128(_mm_xor_si128(product, fold), rest)) & field->mask;
-}
-
-#include "pin_sketch_loops.h"
 #include "pin_sketch_vectors.h"
-
-static void add(const struct field *field, uint64_t *sums, size_t count, const uint64_t *elements, size_t element_count)
-{
-    size_t done = add_vectors(field, sums, count, elements, element_count);
-    add_singly(field, sums, count, elements + done, element_count - done);
-}
 
 static bool usable(void)
 {
