@@ -137,11 +137,11 @@ static uint128 sum_of(const struct prefix_table *table, uint64_t start, const ui
     return sum;
 }
 
-/* The ends of prefixes. */
-static uint64_t ends_of(const uint64_t *prefixes, uint64_t count)
+/* The ends of prefixes, from one on and before another. */
+static uint64_t ends_of(const uint64_t *prefixes, uint64_t from, uint64_t to)
 {
     uint64_t ends = 0;
-    for (uint64_t i = 0; i < count; i++)
+    for (uint64_t i = from; i < to; i++)
         ends |= end_mark(prefixes[i]);
     return ends;
 }
@@ -178,8 +178,8 @@ node new_segment(struct prefix_table *table, uint64_t start, unsigned depth, con
 {
     uint64_t expected = table->count < table->expected ? table->expected : 0;
     uint64_t most = 2 * (uint64_t)table->target; /* then it is cut */
-    uint64_t ends = ends_of(run->prefixes + run->listed, run->count - run->listed);
-    uint64_t all_ends = ends | ends_of(run->prefixes, run->listed);
+    uint64_t ends = ends_of(run->prefixes, run->listed, run->count);
+    uint64_t all_ends = ends | ends_of(run->prefixes, 0, run->listed);
     unsigned longest = all_ends ? prefix_length(all_ends) : 0;
     longest = longest > table->coming ? longest : table->coming;
     struct segment_shape shape = {.start = start,
@@ -206,6 +206,8 @@ static struct prefix_run part_of(const struct prefix_run *run, uint64_t *first, 
     uint64_t next = *first;
     while (next < run->count && first_covered(run->prefixes[next]) <= end)
         next++;
+    if (next == *first)
+        return (struct prefix_run){0};
     return (struct prefix_run){run->prefixes + *first, run->tags ? run->tags + *first : NULL, next - *first, 0};
 }
 
