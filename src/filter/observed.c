@@ -43,6 +43,15 @@ bool has_memory_for(const struct observed *filter, uint64_t more)
     return observed_bytes(filter) + more <= filter->base.environment.common->memory_limit;
 }
 
+size_t observed_next_dots(const struct observed *filter, struct entry_walk *walk, uint64_t dots[ROOM_FOR_DOTS])
+{
+    struct entry entries[ENTRIES_AT_ONCE];
+    size_t count = filter->store->next(filter, walk, entries);
+    for (size_t i = 0; i < count; i++)
+        dots[i] = dot_number(entries[i].number, entries[i].counter);
+    return count;
+}
+
 uint128 entry_hash(const struct observed *filter, struct entry entry)
 {
     uint8_t bytes[24];

@@ -179,15 +179,21 @@ static bool rank_map_init(struct rank_map *map, const struct observed *filter, c
 
 #define NO_RANK UINT64_MAX
 
+static inline uint64_t rank_of_dot(const struct rank_map *map, uint64_t dot)
+{
+    uint32_t number = (uint32_t)(dot >> 32), counter = (uint32_t)dot;
+    const struct actor_ranks *actor = &map->actors[number];
+    if (counter >= actor->first && counter <= actor->last)
+        return actor->base + counter;
+    uint64_t id = map->filter->actors.list[number].id;
+    if (!actor->search || !causal_contains(map->causal, id, counter))
+        return NO_RANK;
+    return causal_rank(map->causal, map->before, id, counter);
+}
+
 static inline uint64_t rank_of(const struct rank_map *map, struct entry entry)
 {
-    const struct actor_ranks *actor = &map->actors[entry.number];
-    if (entry.counter >= actor->first && entry.counter <= actor->last)
-        return actor->base + entry.counter;
-    uint64_t id = map->filter->actors.list[entry.number].id;
-    if (!actor->search || !causal_contains(map->causal, id, entry.counter))
-        return NO_RANK;
-    return causal_rank(map->causal, map->before, id, entry.counter);
+    return rank_of_dot(map, dot_number(entry.number, entry.counter));
 }
 
 struct gather {
@@ -216,10 +222,32 @@ static void gather_by_rank(void *context, struct entry entry)
     gather->count++;
 }
 
+/* Few of the entries: the others are passed over by their dots. */
+static void gather_few(const struct observed *filter, struct gather *gather)
+{
+    struct entry entries[ENTRIES_AT_ONCE];
+    uint64_t dots[ROOM_FOR_DOTS];
+    struct entry_walk walk = {0}, here = {0};
+    for (size_t count; (count = filter->store->next_dots(filter, &walk, dots)) > 0; here = walk) {
+        uint64_t wanted = 0;
+        for (size_t i = 0; i < count; i++)
+            wanted |= (uint64_t)(rank_of_dot(&gather->map, dots[i]) != NO_RANK) << i;
+        if (wanted == 0)
+            continue;
+        (void)filter->store->next(filter, &here, entries);
+        for (; wanted; wanted &= wanted - 1)
+            gather_by_rank(gather, entries[lowest_bit(wanted)]);
+    }
+}
+
+#define FEW_OF 8
+
 static void gather_members(const struct observed *filter, struct gather *gather, const struct causal_context *dots,
                            struct sort_pair *scratch)
 {
-    if (gather->by_rank) {
+    if (gather->by_rank && dots->dots < filter->store->count(filter) / FEW_OF) {
+        gather_few(filter, gather);
+    } else if (gather->by_rank) {
         visit_entries(filter, gather_by_rank, gather);
     } else {
         visit_entries(filter, gather_in_row, gather);
@@ -979,43 +1007,119 @@ roost_status observed_merge_delta(roost_filter *base, bool *changed, struct bit_
 
 /* ---- without cursors --------------------------------------------------------------------------------------------- */
 
+/* The ranks of all entries in a space of dots: as a list, or as bits. */
 struct rank_list {
     struct rank_map map;
     uint64_t *ranks, count;
+    uint64_t *bits;
 };
 
-static void list_rank(void *context, struct entry entry)
+static inline void list_rank(struct rank_list *list, uint64_t rank)
 {
-    struct rank_list *list = context;
-    list->ranks[list->count] = rank_of(&list->map, entry);
-    list->count += list->ranks[list->count] != NO_RANK;
+    list->ranks[list->count] = rank;
+    list->count += rank != NO_RANK;
+}
+
+static inline void mark_rank(struct rank_list *list, uint64_t rank)
+{
+    if (rank != NO_RANK)
+        list->bits[rank / 64] |= UINT64_C(1) << rank % 64;
+}
+
+static inline __attribute__((always_inline)) void
+visit_ranks(const struct observed *filter, void (*visit)(struct rank_list *list, uint64_t rank), struct rank_list *list)
+{
+    uint64_t dots[ROOM_FOR_DOTS];
+    struct entry_walk walk = {0};
+    for (size_t count; (count = filter->store->next_dots(filter, &walk, dots)) > 0;)
+        for (size_t i = 0; i < count; i++)
+            visit(list, rank_of_dot(&list->map, dots[i]));
+}
+
+static bool summarize_as_bits(const struct observed *filter, struct summary *summary,
+                              const struct causal_context *space)
+{
+    const roost_allocator *allocator = &filter->base.environment.allocator;
+    struct rank_list list = {.bits = summary_of_members(summary, space->dots, filter->base.config->seed, allocator)};
+    if (!list.bits || !rank_map_init(&list.map, filter, space)) {
+        summary_release(summary, allocator);
+        return false;
+    }
+    visit_ranks(filter, mark_rank, &list);
+    rank_map_release(&list.map);
+    summary_sum_up(summary);
+    return true;
+}
+
+static bool summarize_as_list(const struct observed *filter, struct summary *summary,
+                              const struct causal_context *space)
+{
+    const roost_allocator *allocator = &filter->base.environment.allocator;
+    uint64_t room = 2 * filter->store->count(filter) + 2;
+    struct rank_list list = {.ranks = memory_allocate(allocator, room * sizeof *list.ranks)};
+    if (!list.ranks || !rank_map_init(&list.map, filter, space)) {
+        memory_release(allocator, list.ranks);
+        return false;
+    }
+    visit_ranks(filter, list_rank, &list);
+    rank_map_release(&list.map);
+    summary_of_positions(summary, list.ranks, list.count, space->dots, filter->base.config->seed);
+    return true;
 }
 
 roost_status observed_summarize(const roost_filter *base, struct summary *summary, const struct causal_context *space)
 {
     const struct observed *filter = as_const_observed(base);
-    const roost_allocator *allocator = &base->environment.allocator;
-    uint64_t room = 2 * filter->store->count(filter) + 2;
-    struct rank_list list = {.ranks = memory_allocate(allocator, room * sizeof *list.ranks)};
-    if (!list.ranks || !rank_map_init(&list.map, filter, space)) {
-        memory_release(allocator, list.ranks);
-        return ROOST_NO_MEMORY;
-    }
-    visit_entries(filter, list_rank, &list);
-    rank_map_release(&list.map);
-    summary_of_positions(summary, list.ranks, list.count, space->dots, base->config->seed);
-    return ROOST_OK;
+    bool as_bits = summary_uses_bits(filter->store->count(filter), space->dots);
+    return (as_bits ? summarize_as_bits : summarize_as_list)(filter, summary, space) ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
-static bool is_listed(const uint64_t *positions, uint64_t count, uint64_t wanted)
+/* Whether a rank is among some, ascending: by bits of all ranks, or without these by search. */
+struct rank_set {
+    const uint64_t *ranks;
+    uint64_t count;
+    uint64_t *bits;
+};
+
+static struct rank_set rank_set_of(const uint64_t *ranks, uint64_t count, uint64_t universe, uint64_t entries,
+                                   const roost_allocator *allocator)
 {
+    struct rank_set set = {ranks, count, NULL};
+    if (summary_uses_bits(entries, universe))
+        set.bits = memory_allocate(allocator, (universe / 64 + 1) * sizeof *set.bits);
+    for (uint64_t i = 0; set.bits && i < count; i++)
+        set.bits[ranks[i] / 64] |= UINT64_C(1) << ranks[i] % 64;
+    return set;
+}
+
+static inline bool is_in_set(const struct rank_set *set, uint64_t rank)
+{
+    if (set->bits)
+        return rank != NO_RANK && (set->bits[rank / 64] >> rank % 64 & 1) != 0;
     uint64_t below = 0;
-    for (uint64_t left = count; left > 0;) {
+    for (uint64_t left = set->count; left > 0;) {
         uint64_t half = left - left / 2;
-        below += half * (positions[below + half - 1] < wanted);
+        below += half * (set->ranks[below + half - 1] < rank);
         left -= half;
     }
-    return below < count && positions[below] == wanted;
+    return below < set->count && set->ranks[below] == rank;
+}
+
+static void drop_ranks(struct observed *filter, const struct rank_map *map, const struct rank_set *set)
+{
+    struct entry entries[ENTRIES_AT_ONCE];
+    uint64_t dots[ROOM_FOR_DOTS];
+    struct entry_walk walk = {0}, here = {0};
+    for (size_t count; (count = filter->store->next_dots(filter, &walk, dots)) > 0; here = walk) {
+        uint64_t wanted = 0;
+        for (size_t i = 0; i < count; i++)
+            wanted |= (uint64_t)is_in_set(set, rank_of_dot(map, dots[i])) << i;
+        if (wanted == 0)
+            continue;
+        (void)filter->store->next(filter, &here, entries);
+        for (; wanted; wanted &= wanted - 1)
+            filter->store->drop(filter, entries[lowest_bit(wanted)]);
+    }
 }
 
 /* Drops the dots of these ranks, ascending. */
@@ -1024,17 +1128,14 @@ roost_status observed_resolve_positions(roost_filter *base, bool *changed, const
 {
     struct observed *filter = as_observed(base);
     struct rank_map map;
-    struct entry batch[ENTRIES_AT_ONCE];
-    struct entry_walk walk = {0};
     uint64_t before = filter->store->count(filter);
     if (count == 0)
         return ROOST_OK;
     if (!rank_map_init(&map, filter, space))
         return ROOST_NO_MEMORY;
-    for (size_t entries; (entries = filter->store->next(filter, &walk, batch)) > 0;)
-        for (size_t i = 0; i < entries; i++)
-            if (is_listed(positions, count, rank_of(&map, batch[i])))
-                filter->store->drop(filter, batch[i]);
+    struct rank_set set = rank_set_of(positions, count, space->dots, before, &base->environment.allocator);
+    drop_ranks(filter, &map, &set);
+    memory_release(&base->environment.allocator, set.bits);
     rank_map_release(&map);
     *changed |= filter->store->count(filter) < before;
     return ROOST_OK;

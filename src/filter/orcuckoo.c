@@ -915,6 +915,7 @@ static const struct entry_store orcuckoo_store = {
     .bytes = entry_bytes,
     .bytes_with = entry_bytes_with,
     .next = next_entries,
+    .next_dots = observed_next_dots,
     .reserve = begin_reserve,
     .release_reserve = end_reserve,
     .make_room = make_room_for,

@@ -3,11 +3,22 @@
 #include "../base/hash.h"
 #include "../base/sort.h"
 
+#define BLOCK_WORDS 4 /* that share a sum */
+
+static bool is_sorted(const uint64_t *numbers, uint64_t count)
+{
+    for (uint64_t i = 1; i < count; i++)
+        if (numbers[i] < numbers[i - 1])
+            return false;
+    return true;
+}
+
 void summary_of_positions(struct summary *summary, uint64_t *positions, uint64_t count, uint64_t universe,
                           uint64_t seed)
 {
     uint64_t *sums = positions + count;
-    sort_numbers(positions, sums, count, universe ? highest_bit(universe) + 1 : 1);
+    if (!is_sorted(positions, count))
+        sort_numbers(positions, sums, count, universe ? highest_bit(universe) + 1 : 1);
     uint64_t sum = 0;
     for (uint64_t i = 0; i < count; i++) {
         sums[i] = sum;
@@ -24,6 +35,54 @@ bool summary_of_bits(struct summary *summary, uint32_t word_ranges, uint64_t uni
     *summary = (struct summary){.universe = universe, .seed = seed};
     summary->word_ranges = memory_allocate(allocator, (word_ranges + 1) * sizeof *summary->word_ranges);
     return summary->word_ranges != NULL;
+}
+
+uint64_t *summary_of_members(struct summary *summary, uint64_t universe, uint64_t seed,
+                             const roost_allocator *allocator)
+{
+    uint64_t words = universe / 64 + 1, blocks = words / BLOCK_WORDS + 2;
+    struct word_range *range = memory_allocate(allocator, sizeof *range + (words + blocks) * sizeof(uint64_t));
+    *summary = (struct summary){.universe = universe, .seed = seed};
+    if (!range)
+        return NULL;
+    uint64_t *bits = (uint64_t *)(void *)(range + 1);
+    *range = (struct word_range){0, universe, bits};
+    summary->word_ranges = range;
+    summary->word_range_count = 1;
+    summary->block_sums = bits + words;
+    return bits;
+}
+
+static uint64_t sum_of_bits(const struct summary *summary, uint64_t first, uint64_t bits)
+{
+    uint64_t sum = 0;
+    for (; bits; bits &= bits - 1)
+        sum += (uint64_t)hash_number(summary->seed, first + lowest_bit(bits));
+    return sum;
+}
+
+void summary_sum_up(struct summary *summary)
+{
+    const struct word_range *range = summary->word_ranges;
+    uint64_t words = range->to / 64 + 1, sum = 0;
+    for (uint64_t i = 0; i < words; i++) {
+        if (i % BLOCK_WORDS == 0)
+            summary->block_sums[i / BLOCK_WORDS] = sum;
+        sum += sum_of_bits(summary, i * 64, range->words[i]);
+    }
+    summary->block_sums[(words - 1) / BLOCK_WORDS + 1] = sum;
+}
+
+/* Of the members below a position. */
+static uint64_t sum_below(const struct summary *summary, uint64_t position)
+{
+    const struct word_range *range = summary->word_ranges;
+    uint64_t word = (position < range->to ? position : range->to) / 64,
+             left = position < range->to ? position % 64 : 64;
+    uint64_t sum = summary->block_sums[word / BLOCK_WORDS];
+    for (uint64_t i = word / BLOCK_WORDS * BLOCK_WORDS; i < word; i++)
+        sum += sum_of_bits(summary, i * 64, range->words[i]);
+    return left == 0 ? sum : sum + sum_of_bits(summary, word * 64, range->words[word] & (UINT64_MAX >> (64 - left)));
 }
 
 void summary_release(struct summary *summary, const roost_allocator *allocator)
@@ -86,8 +145,10 @@ static uint32_t digest_of_words(const struct summary *summary, uint64_t from, ui
 
 uint32_t summary_digest(const struct summary *summary, uint64_t from, uint64_t to)
 {
-    if (summary->word_ranges)
+    if (summary_is_view(summary))
         return digest_of_words(summary, from, to);
+    if (summary->block_sums)
+        return (uint32_t)((sum_below(summary, to) - sum_below(summary, from)) >> 32);
     uint64_t sum = summary->sums[positions_below(summary, to)] - summary->sums[positions_below(summary, from)];
     return (uint32_t)(sum >> 32);
 }

@@ -8,6 +8,9 @@
  * The digest of a range of positions is a sum over its members (cuckoo), so that any range costs two look-ups, or over
  * its words that have bits (Bloom), which are at hand: a summary of bits costs nothing to make, and a range what it is
  * long. A series of Bloom tables has a range of words for each, with nothing but zeros between.
+ *
+ * Members come as a sorted list, or, where there is one in 64 positions or more, as bits with sums at every block of
+ * positions: these need not be sorted, and take a hundredth of the memory.
  */
 #ifndef FILTER_SUMMARY_H
 #define FILTER_SUMMARY_H
@@ -33,9 +36,27 @@ struct summary {
     /* or: the bits themselves, in ascending ranges of words */
     struct word_range *word_ranges;
     uint32_t word_range_count;
+    /* which are members of the summary's own if there are sums: of the hashes of those before each block */
+    uint64_t *block_sums;
 };
 
-/* Takes over `positions`, which has room for twice `count` + 1 numbers: sorts them and sums up. */
+/* Whether it points into the filter. */
+static inline bool summary_is_view(const struct summary *summary)
+{
+    return summary->word_ranges && !summary->block_sums;
+}
+
+/* Whether so many members are summarized as bits of their own. */
+static inline bool summary_uses_bits(uint64_t members, uint64_t universe)
+{
+    return universe / 64 <= members;
+}
+/* An empty summary of such; NULL without memory, or the words whose bits are to be set. Then they are summed up. */
+uint64_t *summary_of_members(struct summary *summary, uint64_t universe, uint64_t seed,
+                             const roost_allocator *allocator);
+void summary_sum_up(struct summary *summary);
+
+/* Takes over `positions`, which has room for twice `count` + 1 numbers: sorts them, unless they are, and sums up. */
 void summary_of_positions(struct summary *summary, uint64_t *positions, uint64_t count, uint64_t universe,
                           uint64_t seed);
 /* An empty summary with room for so many ranges of words; false without memory. */

@@ -255,6 +255,15 @@ static size_t next_entries(const struct observed *filter, struct entry_walk *wal
     return count;
 }
 
+static size_t next_dots(const struct observed *filter, struct entry_walk *walk, uint64_t dots[ROOM_FOR_DOTS])
+{
+    _Static_assert(ROOM_FOR_DOTS >= ROOM_FOR_TAGS, "tags are dots");
+    struct tagged_walk at = {walk->place, walk->node};
+    uint32_t count = tagged_next_tags(&as_const_growing_orcuckoo(&filter->base)->table, &at, dots);
+    *walk = (struct entry_walk){at.hash, at.position};
+    return count;
+}
+
 /* What the rest of the filter leaves of the memory that it may take. */
 static void limit_table(struct growing_orcuckoo *filter)
 {
@@ -326,6 +335,7 @@ static const struct entry_store growing_store = {
     .bytes = bytes_of_entries,
     .bytes_with = bytes_with,
     .next = next_entries,
+    .next_dots = next_dots,
     .reserve = reserve,
     .release_reserve = release_reserve,
     .make_room = make_room,

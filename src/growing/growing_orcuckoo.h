@@ -29,7 +29,7 @@ static inline const struct growing_orcuckoo *as_const_growing_orcuckoo(const roo
 
 static inline struct prefix_entry prefix_entry_of(struct entry entry)
 {
-    return (struct prefix_entry){prefix_at(entry.key), (uint64_t)entry.number << 32 | entry.counter};
+    return (struct prefix_entry){prefix_at(entry.key), dot_number(entry.number, entry.counter)};
 }
 
 static inline struct entry entry_of_prefix(struct prefix_entry entry)

@@ -87,8 +87,11 @@ struct search_kernel {
     /* What is in slots, but for what serves look-ups only and cannot move, and unless `origins` is NULL where it was:
        slots.h. Returns how many; there is room for DECODED_AT_ONCE more. Adds to `unsure`. */
     uint64_t (*decode)(const struct segment *segment, uint64_t *prefixes, uint64_t *origins, struct unsure *unsure);
-    /* The same of a segment with tags, with these. */
-    uint64_t (*decode_tagged)(const struct segment *segment, uint64_t *prefixes, uint64_t *tags);
+    /* The same of a segment with tags, with these: of some of its buckets. */
+    uint64_t (*decode_tagged)(const struct segment *segment, struct bucket_range range, uint64_t *prefixes,
+                              uint64_t *tags);
+    /* And the tags alone, in the same order. */
+    uint64_t (*decode_tags)(const struct segment *segment, struct bucket_range range, uint64_t *tags);
     /* Which of the eight slots of a bucket are in use: a bit each. */
     uint32_t (*used)(const uint8_t *bucket, unsigned width);
     /* Whether something in a full bucket can move: what, and where to. Counts the buckets that were asked. */

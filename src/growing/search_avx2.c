@@ -447,14 +447,15 @@ static inline void unpack_tags(const struct tag_decoding *decoding, const struct
     *numbers = _mm256_and_si256(tags, decoding->number_mask);
 }
 
-static uint64_t decode_narrow(const struct segment *segment, uint64_t *prefixes, uint64_t *tags)
+static uint64_t decode_narrow(const struct segment *segment, struct bucket_range range, uint64_t *prefixes,
+                              uint64_t *tags)
 {
     const unsigned width = segment->slots.width;
     const struct decoding decoding = decoding_of(segment);
     const struct tag_decoding tag_decoding = tag_decoding_of(segment);
     const __m256i zero = _mm256_setzero_si256();
     uint64_t count = 0;
-    for (uint32_t bucket = 0; bucket < segment->buckets; bucket++) {
+    for (uint32_t bucket = range.from; bucket < range.to; bucket++) {
         __m256i slots = unpack(slots_of(segment, bucket), width, &unpackings[width]), counters, numbers;
         __m256i rests = _mm256_and_si256(slots, decoding.rest_mask), homes = homes_of(&decoding, slots, bucket);
         uint32_t kept = ~(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(rests, zero)));
@@ -486,7 +487,8 @@ static inline __m256i wide_homes_of(const struct decoding *decoding, __m256i slo
     return _mm256_or_si256(_mm256_slli_epi64(home, OFFSET_BITS), offset);
 }
 
-static uint64_t decode_wide(const struct segment *segment, uint64_t *prefixes, uint64_t *tags)
+static uint64_t decode_wide(const struct segment *segment, struct bucket_range range, uint64_t *prefixes,
+                            uint64_t *tags)
 {
     const unsigned width = segment->slots.width;
     const struct decoding decoding = decoding_of(segment);
@@ -495,7 +497,7 @@ static uint64_t decode_wide(const struct segment *segment, uint64_t *prefixes, u
                   rest_mask = _mm256_set1_epi64x((long long)low_bits(rest_bits_of(segment)));
     const __m128i to_flag = _mm_cvtsi32_si128((int)width - 1);
     uint64_t count = 0;
-    for (uint32_t bucket = 0; bucket < segment->buckets; bucket++) {
+    for (uint32_t bucket = range.from; bucket < range.to; bucket++) {
         __m256i counters, numbers;
         unpack_tags(&tag_decoding, segment, bucket, &counters, &numbers);
         for (unsigned half = 0; half < 2; half++) {
@@ -515,12 +517,39 @@ static uint64_t decode_wide(const struct segment *segment, uint64_t *prefixes, u
     return count;
 }
 
-static uint64_t decode_tagged(const struct segment *segment, uint64_t *prefixes, uint64_t *tags)
+static uint64_t decode_tagged(const struct segment *segment, struct bucket_range range, uint64_t *prefixes,
+                              uint64_t *tags)
 {
     if (segment->tags.width > NARROW_WIDTH)
-        return decode_tagged_plainly(segment, prefixes, tags);
-    return segment->slots.width > NARROW_WIDTH ? decode_wide(segment, prefixes, tags)
-                                               : decode_narrow(segment, prefixes, tags);
+        return decode_tagged_plainly(segment, range, prefixes, tags);
+    return segment->slots.width > NARROW_WIDTH ? decode_wide(segment, range, prefixes, tags)
+                                               : decode_narrow(segment, range, prefixes, tags);
+}
+
+/* Slots 0, 1, 4, 5 and then the others, as decode_narrow has them, or in order as decode_wide. */
+static uint64_t decode_tags(const struct segment *segment, struct bucket_range range, uint64_t *tags)
+{
+    if (segment->tags.width > NARROW_WIDTH)
+        return decode_tags_plainly(segment, range, tags);
+    const struct tag_decoding decoding = tag_decoding_of(segment);
+    const bool in_order = segment->slots.width > NARROW_WIDTH;
+    const __m256i zero = _mm256_setzero_si256();
+    const __m256i lanes =
+        in_order ? _mm256_setr_epi32(0, 1, 4, 5, 2, 3, 6, 7) : _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    uint64_t count = 0;
+    for (uint32_t bucket = range.from; bucket < range.to; bucket++) {
+        __m256i counters, numbers;
+        unpack_tags(&decoding, segment, bucket, &counters, &numbers);
+        counters = _mm256_permutevar8x32_epi32(counters, lanes);
+        numbers = _mm256_permutevar8x32_epi32(numbers, lanes);
+        uint32_t kept = ~(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(counters, zero)));
+        uint32_t kept_low = (kept & 3) | (kept >> 2 & 12), kept_high = (kept >> 2 & 3) | (kept >> 4 & 12);
+        write_kept(tags + count, _mm256_unpacklo_epi32(counters, numbers), kept_low);
+        count += (uint32_t)__builtin_popcount(kept_low);
+        write_kept(tags + count, _mm256_unpackhi_epi32(counters, numbers), kept_high);
+        count += (uint32_t)__builtin_popcount(kept_high);
+    }
+    return count;
 }
 
 static void locate_all(const struct segment *segment, uint64_t *places, const uint64_t *prefixes, size_t count)
@@ -554,5 +583,6 @@ static bool usable(void)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
 }
 
-const struct search_kernel search_kernel_avx2 = {"avx2", usable,        contains_one, contains_batch, put_batch,
-                                                 decode, decode_tagged, used_of,      find_move,      locate_all};
+const struct search_kernel search_kernel_avx2 = {"avx2",    usable,    contains_one,  contains_batch,
+                                                 put_batch, decode,    decode_tagged, decode_tags,
+                                                 used_of,   find_move, locate_all};

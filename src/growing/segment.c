@@ -453,7 +453,8 @@ void segment_gather(const struct segment *segment, struct prefix_run *run)
 {
     run->listed = gather_lists(segment, run->prefixes);
     if (run->tags)
-        run->count = search_kernel_in_use()->decode_tagged(segment, run->prefixes, run->tags);
+        run->count = search_kernel_in_use()->decode_tagged(segment, (struct bucket_range){0, segment->buckets},
+                                                           run->prefixes, run->tags);
     else
         run->count = run->listed + decode(segment, run->prefixes + run->listed, NULL);
 }
@@ -580,18 +581,32 @@ bool segment_retag(struct segment *segment, struct prefix_entry entry, uint64_t 
     return true;
 }
 
+#define BUCKETS_AT_ONCE (ENTRIES_OF_SEGMENT_NEXT / SLOTS)
+
+static struct bucket_range next_buckets(const struct segment *segment, uint32_t *position)
+{
+    uint32_t from = *position, left = segment->buckets - from;
+    *position += left < BUCKETS_AT_ONCE ? left : BUCKETS_AT_ONCE;
+    return (struct bucket_range){from, *position};
+}
+
 uint32_t segment_next(const struct segment *segment, uint32_t *position, struct prefix_entry *entries)
 {
-    const uint64_t inverse = inverse_of(segment);
-    uint32_t count = 0;
-    for (; *position < segment->buckets && count <= 64 - SLOTS; ++*position)
-        for (unsigned i = 0; i < SLOTS; i++) {
-            uint64_t slot = slot_at(segment, *position, i), tag = slot ? tag_at(segment, *position, i) : 0;
-            if (tag)
-                entries[count++] = (struct prefix_entry){prefix_in_slot(segment, inverse, *position, slot),
-                                                         unpack_tag(tag, segment->number_bits)};
-        }
-    return count;
+    uint64_t prefixes[ENTRIES_OF_SEGMENT_NEXT + DECODED_AT_ONCE], tags[ENTRIES_OF_SEGMENT_NEXT + DECODED_AT_ONCE];
+    uint64_t count = 0;
+    while (count == 0 && *position < segment->buckets)
+        count = search_kernel_in_use()->decode_tagged(segment, next_buckets(segment, position), prefixes, tags);
+    for (uint64_t i = 0; i < count; i++)
+        entries[i] = (struct prefix_entry){prefixes[i], tags[i]};
+    return (uint32_t)count;
+}
+
+uint32_t segment_next_tags(const struct segment *segment, uint32_t *position, uint64_t *tags)
+{
+    uint64_t count = 0;
+    while (count == 0 && *position < segment->buckets)
+        count = search_kernel_in_use()->decode_tags(segment, next_buckets(segment, position), tags);
+    return (uint32_t)count;
 }
 
 /* ---- removal ----------------------------------------------------------------------------------------------------- */
@@ -664,6 +679,8 @@ bool segment_check(const struct segment *segment)
             uint64_t slot = slot_at(segment, bucket, i);
             used += slot != 0;
             if (slot && !slot_is_sound(segment, bucket, slot))
+                return false;
+            if (segment->tags.width && !slot != !tag_at(segment, bucket, i))
                 return false;
         }
     for (uint32_t i = 0; i < segment->short_count; i++)

@@ -76,8 +76,11 @@ bool segment_drop(struct segment *segment, struct prefix_entry entry);
 /* Another tag in place of one that is in a slot. False if it is not, or if there is no room for the new one. */
 bool segment_retag(struct segment *segment, struct prefix_entry entry, uint64_t tag);
 /* Some entries from a position on, which moves; 0 at the end. Entries that were returned may be dropped in between.
-   `entries` has room for 64. */
+   `entries` has room for ENTRIES_OF_SEGMENT_NEXT. */
+#define ENTRIES_OF_SEGMENT_NEXT 64
 uint32_t segment_next(const struct segment *segment, uint32_t *position, struct prefix_entry *entries);
+/* The tags of the same entries, in the same order; `tags` has room for DECODED_AT_ONCE more. */
+uint32_t segment_next_tags(const struct segment *segment, uint32_t *position, uint64_t *tags);
 
 /* ---- segments without tags ---- */
 

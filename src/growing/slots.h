@@ -299,15 +299,40 @@ static inline uint64_t decode_plainly(const struct segment *segment, uint64_t *p
     return count;
 }
 
-/* The same of a segment with tags, which has nothing in slots that serves look-ups only. */
-static inline uint64_t decode_tagged_plainly(const struct segment *segment, uint64_t *prefixes, uint64_t *tags)
+struct bucket_range {
+    uint32_t from, to;
+};
+
+/* The same of some buckets of a segment with tags, which has nothing in slots that serves look-ups only. */
+static inline uint64_t decode_tagged_plainly(const struct segment *segment, struct bucket_range range,
+                                             uint64_t *prefixes, uint64_t *tags)
 {
-    struct unsure unsure = {.count = 0};
-    uint64_t count = decode_plainly(segment, prefixes, tags, &unsure);
-    for (uint64_t i = 0; i < count; i++) {
-        uint32_t slot = origin_slot(tags[i]);
-        const uint8_t *bucket = bucket_in(segment, segment->tags, slot / SLOTS);
-        tags[i] = unpack_tag(packed_get(bucket, segment->tags.width, slot % SLOTS), segment->number_bits);
+    const uint64_t inverse = inverse_of(segment);
+    uint64_t count = 0;
+    for (uint32_t bucket = range.from; bucket < range.to; bucket++) {
+        const uint8_t *slots = slots_of(segment, bucket), *packed = bucket_in(segment, segment->tags, bucket);
+        for (unsigned i = 0; i < SLOTS; i++) {
+            uint64_t slot = packed_get(slots, segment->slots.width, i);
+            if (!slot)
+                continue;
+            prefixes[count] = prefix_in_slot(segment, inverse, bucket, slot);
+            tags[count++] = unpack_tag(packed_get(packed, segment->tags.width, i), segment->number_bits);
+        }
+    }
+    return count;
+}
+
+/* The tags alone: there is none without an entry. */
+static inline uint64_t decode_tags_plainly(const struct segment *segment, struct bucket_range range, uint64_t *tags)
+{
+    uint64_t count = 0;
+    for (uint32_t bucket = range.from; bucket < range.to; bucket++) {
+        const uint8_t *packed = bucket_in(segment, segment->tags, bucket);
+        for (unsigned i = 0; i < SLOTS; i++) {
+            uint64_t tag = packed_get(packed, segment->tags.width, i);
+            tags[count] = unpack_tag(tag, segment->number_bits);
+            count += tag != 0;
+        }
     }
     return count;
 }

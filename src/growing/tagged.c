@@ -444,19 +444,50 @@ static uint32_t next_in_crowd(const struct prefix_table *table, struct tagged_wa
     return count;
 }
 
+/* Where the walk is in a segment, NULL where none is left; and after it was there: on, unless something was found. */
+static const struct segment *segment_of_walk(const struct prefix_table *table, const struct tagged_walk *walk,
+                                             uint32_t *position)
+{
+    *position = (uint32_t)walk->position;
+    return table->root && !(walk->position & TAGGED_IN_CROWD) ? find_segment(table->root, walk->hash) : NULL;
+}
+
+static void walk_on(struct tagged_walk *walk, const struct segment *segment, uint32_t position, uint32_t count)
+{
+    walk->position = position;
+    if (count)
+        return;
+    walk->hash = range_end(segment->start, segment->depth) + 1;
+    walk->position = walk->hash ? 0 : TAGGED_IN_CROWD;
+}
+
 uint32_t tagged_next(const struct prefix_table *table, struct tagged_walk *walk,
                      struct prefix_entry entries[TAGGED_AT_ONCE])
 {
-    while (table->root && !(walk->position & TAGGED_IN_CROWD)) {
-        const struct segment *segment = find_segment(table->root, walk->hash);
-        uint32_t position = (uint32_t)walk->position, count = segment_next(segment, &position, entries);
-        walk->position = position;
-        if (count)
-            return count;
-        walk->hash = range_end(segment->start, segment->depth) + 1;
-        walk->position = walk->hash ? 0 : TAGGED_IN_CROWD;
+    const struct segment *segment;
+    uint32_t position, count = 0;
+    while (count == 0 && (segment = segment_of_walk(table, walk, &position)) != NULL) {
+        count = segment_next(segment, &position, entries);
+        walk_on(walk, segment, position, count);
     }
-    return table->root ? next_in_crowd(table, walk, entries) : 0;
+    return count || !table->root ? count : next_in_crowd(table, walk, entries);
+}
+
+uint32_t tagged_next_tags(const struct prefix_table *table, struct tagged_walk *walk, uint64_t tags[ROOM_FOR_TAGS])
+{
+    const struct segment *segment;
+    struct prefix_entry entries[TAGGED_AT_ONCE];
+    uint32_t position, count = 0;
+    while (count == 0 && (segment = segment_of_walk(table, walk, &position)) != NULL) {
+        count = segment_next_tags(segment, &position, tags);
+        walk_on(walk, segment, position, count);
+    }
+    if (count || !table->root)
+        return count;
+    count = next_in_crowd(table, walk, entries);
+    for (uint32_t i = 0; i < count; i++)
+        tags[i] = entries[i].tag;
+    return count;
 }
 
 /* ---- elements ---------------------------------------------------------------------------------------------------- */

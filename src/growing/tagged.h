@@ -51,6 +51,9 @@ struct tagged_walk {
 /* Some entries; 0 at the end. Only entries that were returned may be dropped in between, without shrinking. */
 uint32_t tagged_next(const struct prefix_table *table, struct tagged_walk *walk,
                      struct prefix_entry entries[TAGGED_AT_ONCE]);
+/* The tags of the entries that tagged_next would return, in the same order. */
+#define ROOM_FOR_TAGS (TAGGED_AT_ONCE + DECODED_AT_ONCE)
+uint32_t tagged_next_tags(const struct prefix_table *table, struct tagged_walk *walk, uint64_t tags[ROOM_FOR_TAGS]);
 
 /* How many prefixes there are that no other one covers: an element that has several counts once. It reads all entries. */
 uint64_t tagged_elements(const struct prefix_table *table);

@@ -18,7 +18,7 @@
  * one transfers what is new.
  *
  * Between two calls other clients may change the filter. What one call leaves for the next stays true, since states
- * only grow: a summary of positions is a copy, a summary of bits is taken again; a dot that was live in it and has died
+ * only grow: a summary of members is a copy, a view of bits is taken again; a dot that was live in it and has died
  * since is at worst sent as live to a peer that holds it too, and dots that were dead stay dead. Journal positions are
  * read before the changes up to them are written, digests in the call that writes what they are compared for. The
  * journal shows whether another client changed the filter, here as on the peer.
@@ -283,11 +283,11 @@ static void begin_range_request(struct roost_sync *sync, struct bit_writer *writ
     write_ranges(writer, &sync->ranges, sync->summary.universe);
 }
 
-/* Word ranges point into the filter, and may have moved. What lies beyond the universe is left to another sync. */
+/* What points into the filter may have moved. What lies beyond the universe is left to another sync. */
 static roost_status look_again(struct roost_sync *sync)
 {
     struct summary now;
-    if (!sync->summary.word_ranges)
+    if (!summary_is_view(&sync->summary))
         return ROOST_OK;
     roost_status status = sync->filter->kind->sync.summarize(sync->filter, &now, space_or_null(sync));
     if (status != ROOST_OK)

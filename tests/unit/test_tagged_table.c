@@ -32,6 +32,26 @@ static uint64_t model_covering(const struct model *model, uint64_t hash)
     return count;
 }
 
+/* Tags alone come in the order of the entries, whichever kernel reads them. */
+static void assert_same_tags(const struct prefix_table *table)
+{
+    struct prefix_entry entries[TAGGED_AT_ONCE];
+    uint64_t tags[ROOM_FOR_TAGS];
+    for (const struct search_kernel *const *kernel = search_kernels; *kernel; kernel++) {
+        struct tagged_walk walk = {0}, twin = {0};
+        if (!(*kernel)->usable())
+            continue;
+        search_kernel_force(*kernel);
+        for (uint32_t count; (count = tagged_next(table, &walk, entries)) > 0;) {
+            assert_int_equal(tagged_next_tags(table, &twin, tags), count);
+            for (uint32_t i = 0; i < count; i++)
+                assert_int_equal(tags[i], entries[i].tag);
+        }
+        assert_int_equal(tagged_next_tags(table, &twin, tags), 0);
+    }
+    search_kernel_force(NULL);
+}
+
 static void assert_same(const struct prefix_table *table, const struct model *model)
 {
     static bool seen[MOST];
@@ -48,6 +68,7 @@ static void assert_same(const struct prefix_table *table, const struct model *mo
             seen[at] = true;
         }
     assert_int_equal(total, model->count);
+    assert_same_tags(table);
 }
 
 /* How the entries of a world are drawn. */
