@@ -3,7 +3,9 @@
 #include "../base/hash.h"
 #include "../base/sort.h"
 
-#define BLOCK_WORDS 4 /* that share a sum */
+/* Words, and positions of a list, that share a sum. */
+#define BLOCK_WORDS     4
+#define BLOCK_POSITIONS 16
 
 static bool is_sorted(const uint64_t *numbers, uint64_t count)
 {
@@ -21,10 +23,12 @@ void summary_of_positions(struct summary *summary, uint64_t *positions, uint64_t
         sort_numbers(positions, sums, count, universe ? highest_bit(universe) + 1 : 1);
     uint64_t sum = 0;
     for (uint64_t i = 0; i < count; i++) {
-        sums[i] = sum;
+        if (i % BLOCK_POSITIONS == 0)
+            sums[i / BLOCK_POSITIONS] = sum;
         sum += (uint64_t)hash_number(seed, positions[i]);
     }
-    sums[count] = sum;
+    if (count % BLOCK_POSITIONS == 0)
+        sums[count / BLOCK_POSITIONS] = sum;
     *summary =
         (struct summary){.universe = universe, .seed = seed, .positions = positions, .sums = sums, .count = count};
 }
@@ -143,13 +147,23 @@ static uint32_t digest_of_words(const struct summary *summary, uint64_t from, ui
     return (uint32_t)(sum >> 32);
 }
 
+/* Of the first members of a list. */
+static uint64_t sum_of_first(const struct summary *summary, uint64_t count)
+{
+    uint64_t first = count / BLOCK_POSITIONS * BLOCK_POSITIONS, sum = summary->sums[count / BLOCK_POSITIONS];
+    for (uint64_t i = first; i < count; i++)
+        sum += (uint64_t)hash_number(summary->seed, summary->positions[i]);
+    return sum;
+}
+
 uint32_t summary_digest(const struct summary *summary, uint64_t from, uint64_t to)
 {
     if (summary_is_view(summary))
         return digest_of_words(summary, from, to);
     if (summary->block_sums)
         return (uint32_t)((sum_below(summary, to) - sum_below(summary, from)) >> 32);
-    uint64_t sum = summary->sums[positions_below(summary, to)] - summary->sums[positions_below(summary, from)];
+    uint64_t sum =
+        sum_of_first(summary, positions_below(summary, to)) - sum_of_first(summary, positions_below(summary, from));
     return (uint32_t)(sum >> 32);
 }
 

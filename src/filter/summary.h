@@ -30,7 +30,7 @@ struct word_range {
 struct summary {
     uint64_t universe; /* positions are below this */
     uint64_t seed;
-    /* either: sorted positions, and for each the sum of the hashes of those before it (one more at the end) */
+    /* either: sorted positions, and for some of them the sum of the hashes of those before */
     uint64_t *positions, *sums;
     uint64_t count;
     /* or: the bits themselves, in ascending ranges of words */

@@ -597,20 +597,22 @@ static roost_status growing_summarize(const roost_filter *filter, struct summary
 {
     const struct prefix_set *set = &as_const_growing(filter)->set;
     uint64_t *positions = memory_allocate(&filter->environment.allocator, (2 * set_count(set) + 1) * sizeof *positions);
-    struct set_stream stream;
-    uint64_t count = 0;
+    uint64_t counts[MOST_LENGTH + 1], next = 0;
     (void)space;
     if (!positions)
         return ROOST_NO_MEMORY;
-    set_stream_begin(&stream, set);
-    for (uint64_t prefix; (prefix = next_of_set(&stream)) != 0;)
-        positions[count++] = prefix_position(prefix);
-    set_stream_end(&stream);
-    if (stream.table.status != ROOST_OK) {
-        memory_release(&filter->environment.allocator, positions);
-        return stream.table.status;
+    set_counts(set, counts);
+    for (unsigned length = 0; length <= MOST_LENGTH; length++) {
+        uint64_t count = counts[length];
+        counts[length] = next;
+        next += count;
     }
-    summary_of_positions(summary, positions, count, growing_extent(filter), filter->config->seed);
+    roost_status status = set_list_positions(set, positions, counts);
+    if (status != ROOST_OK) {
+        memory_release(&filter->environment.allocator, positions);
+        return status;
+    }
+    summary_of_positions(summary, positions, next, growing_extent(filter), filter->config->seed);
     return ROOST_OK;
 }
 

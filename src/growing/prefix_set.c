@@ -307,6 +307,28 @@ void set_stream_end(struct set_stream *stream)
 
 /* ---- copies and moves -------------------------------------------------------------------------------------------- */
 
+static void place_positions(uint64_t *positions, uint64_t *next, const uint64_t *prefixes, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        positions[next[prefix_length(prefixes[i])]++] = prefix_position(prefixes[i]);
+}
+
+roost_status set_list_positions(const struct prefix_set *set, uint64_t *positions, uint64_t next[MOST_LENGTH + 1])
+{
+    struct table_walk walk;
+    roost_status status = ROOST_OK;
+    bool more = true;
+    if (!set->in_table) {
+        place_positions(positions, next, list_of(set), set->listed);
+        return ROOST_OK;
+    }
+    walk_begin(&walk, set->table, 0);
+    while ((status = walk_next(&walk, &more)) == ROOST_OK && more)
+        place_positions(positions, next, walk.prefixes, walk.count);
+    walk_end(&walk);
+    return status;
+}
+
 roost_status set_copy(struct prefix_set *copy, const roost_filter *owner, const struct prefix_set *set)
 {
     if (!set->in_table)

@@ -59,6 +59,10 @@ void set_stream_skip(struct set_stream *stream, const struct prefix_set *known);
 uint64_t next_of_set(void *stream);
 void set_stream_end(struct set_stream *stream);
 
+/* The positions of all, ascending: those of each length in order from this place on, and so they are sorted. The places
+   move. */
+roost_status set_list_positions(const struct prefix_set *set, uint64_t *positions, uint64_t next[MOST_LENGTH + 1]);
+
 roost_status set_copy(struct prefix_set *copy, const roost_filter *owner, const struct prefix_set *set);
 /* As those of tables. The copy has another owner. */
 roost_status set_copy_some(struct prefix_set *set, struct prefix_set *copy, const roost_filter *owner, uint64_t *effort,
