@@ -53,6 +53,18 @@ static inline uint64_t segments_of(const struct directory *directory)
     return (UINT64_C(1) << directory->depth) + directory->split;
 }
 
+/* The i-th child, and how many bits of a hash lead to it. */
+static inline node *child_at(const struct directory *directory, uint64_t i)
+{
+    uint64_t cut = 2 * directory->split;
+    return i < cut ? &directory->lower[i] : &directory->upper[i - directory->split];
+}
+
+static inline unsigned depth_of_child(const struct directory *directory, uint64_t i)
+{
+    return directory->base + directory->depth + (i < 2 * directory->split);
+}
+
 static inline uint64_t range_end(uint64_t start, unsigned depth)
 {
     return depth ? start | UINT64_MAX >> (depth & 63) : UINT64_MAX; /* it is below 64, which analyzers do not see */
@@ -65,6 +77,13 @@ bool fill_directory(struct prefix_table *table, struct directory *directory, uin
                     const struct prefix_run *run);
 /* A segment that holds these; `sum` is that of the hashes of the prefixes that begin here. 0 without memory. */
 node new_segment(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_run *run, uint128 sum);
+/* The same of prefixes in order, and without tags a directory where they are too many. */
+node new_child(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_run *run, uint128 sum);
+/* The same without tags; the prefixes may be in another order then. */
+node new_sorted_child(struct prefix_table *table, uint64_t start, unsigned depth, uint64_t *prefixes, uint64_t count,
+                      uint128 sum);
+/* The sum of the hashes of those that do not begin before the range. */
+uint128 sum_of(const struct prefix_table *table, uint64_t start, const uint64_t *prefixes, uint64_t count);
 /* Memory for so many prefixes of this table; false if there is none. To be released by its `prefixes`. */
 bool allocate_run(const struct prefix_table *table, struct prefix_run *run, uint64_t room);
 void free_segment(struct prefix_table *table, struct segment *segment);

@@ -304,42 +304,25 @@ static uint64_t drop_known(const struct growing_cuckoo *growing, uint64_t *prefi
     return kept;
 }
 
+/* What changes whenever so many prefixes have come; those of the list, if the journal is on. */
+static void note_added(struct growing_cuckoo *growing, bool *changed, const uint64_t *prefixes, uint64_t count)
+{
+    if (journal_is_on(growing->base.journal) && !journal_takes(growing->base.journal, count))
+        journal_forget(growing->base.journal);
+    else
+        for (uint64_t i = 0; i < count && journal_is_on(growing->base.journal); i++)
+            note(&growing->base, prefix_position(prefixes[i]), 0);
+    find_level(growing);
+    *changed |= count > 0;
+}
+
 /* Takes in a sorted list, none of which covers another or is covered: all of it, or nothing. */
 static roost_status take_in(struct growing_cuckoo *growing, bool *changed, const uint64_t *prefixes, uint64_t count)
 {
     roost_status status = set_add_all(&growing->set, &growing->base, prefixes, count);
-    if (status != ROOST_OK)
-        return status;
-    if (journal_is_on(growing->base.journal) && !journal_takes(growing->base.journal, count))
-        journal_forget(growing->base.journal);
-    else
-        for (uint64_t i = 0; i < count; i++)
-            note(&growing->base, prefix_position(prefixes[i]), 0);
-    find_level(growing);
-    *changed |= count > 0;
-    return ROOST_OK;
-}
-
-/* A list that grows. */
-struct longer_list {
-    uint64_t *prefixes, count, room;
-};
-
-static bool append(struct longer_list *list, uint64_t prefix, const roost_allocator *allocator)
-{
-    if (list->count == list->room) {
-        uint64_t room = list->room ? 2 * list->room : 1024;
-        uint64_t *longer = memory_allocate(allocator, room * sizeof *longer);
-        if (!longer)
-            return false;
-        if (list->count)
-            memcpy(longer, list->prefixes, list->count * sizeof *longer);
-        memory_release(allocator, list->prefixes);
-        list->prefixes = longer;
-        list->room = room;
-    }
-    list->prefixes[list->count++] = prefix;
-    return true;
+    if (status == ROOST_OK)
+        note_added(growing, changed, prefixes, count);
+    return status;
 }
 
 /* All that a source has and the filter does not cover, in order. To be released, also after a failure. About how many
@@ -359,24 +342,11 @@ static roost_status list_new(const struct growing_cuckoo *growing, struct longer
             status = cover_next(&cursor, prefix, &covered);
         else
             covered = set_covers(set, prefix);
-        if (status == ROOST_OK && !covered && !append(list, prefix, &growing->base.environment.allocator))
+        if (status == ROOST_OK && !covered && !prefixes_append(list, &prefix, 1, &growing->base.environment.allocator))
             status = ROOST_NO_MEMORY;
     }
     if (in_order)
         cover_end(&cursor);
-    return status;
-}
-
-static roost_status take_in_source(struct growing_cuckoo *growing, bool *changed, next_prefix *next, void *context,
-                                   uint64_t about, const roost_status *status_of_source)
-{
-    struct longer_list list = {0};
-    roost_status status = list_new(growing, &list, next, context, about);
-    if (status == ROOST_OK)
-        status = *status_of_source;
-    if (status == ROOST_OK)
-        status = take_in(growing, changed, list.prefixes, list.count);
-    memory_release(&growing->base.environment.allocator, list.prefixes);
     return status;
 }
 
@@ -389,14 +359,14 @@ static bool are_equal(const struct growing_cuckoo *growing, const struct growing
 
 static roost_status growing_merge(roost_filter *filter, bool *changed, const roost_filter *other)
 {
-    struct set_stream stream;
-    if (are_equal(as_growing(filter), as_const_growing(other)))
+    struct growing_cuckoo *growing = as_growing(filter);
+    struct merge_result result = {.lists = journal_is_on(filter->journal)};
+    if (are_equal(growing, as_const_growing(other)))
         return ROOST_OK;
-    set_stream_begin(&stream, &as_const_growing(other)->set);
-    set_stream_skip(&stream, &as_growing(filter)->set);
-    roost_status status = take_in_source(as_growing(filter), changed, next_of_set, &stream,
-                                         set_count(&as_const_growing(other)->set), &stream.table.status);
-    set_stream_end(&stream);
+    roost_status status = set_merge(&growing->set, filter, &as_const_growing(other)->set, &result);
+    if (status == ROOST_OK)
+        note_added(growing, changed, result.added.prefixes, result.unseen);
+    memory_release(&filter->environment.allocator, result.added.prefixes);
     return status;
 }
 

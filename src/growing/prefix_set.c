@@ -195,6 +195,70 @@ roost_status set_add_all(struct prefix_set *set, const roost_filter *owner, cons
     return status;
 }
 
+/* What a list has and the set does not cover. */
+static uint64_t unseen_of_list(uint64_t unseen[MOST_LISTED], const struct prefix_set *set, const uint64_t *list,
+                               uint64_t count)
+{
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < count; i++)
+        if (!set_covers(set, list[i]))
+            unseen[kept++] = list[i];
+    return kept;
+}
+
+static roost_status merge_list(struct prefix_set *set, const roost_filter *owner, const uint64_t *list, uint64_t count,
+                               struct merge_result *result)
+{
+    uint64_t unseen[MOST_LISTED];
+    result->unseen = unseen_of_list(unseen, set, list, count);
+    if (result->lists && !prefixes_append(&result->added, unseen, result->unseen, &owner->environment.allocator))
+        return ROOST_NO_MEMORY;
+    return set_add_all(set, owner, unseen, result->unseen);
+}
+
+/* A table of both takes the place of the list. */
+static roost_status merge_into_list(struct prefix_set *set, const roost_filter *owner, const struct prefix_set *other,
+                                    struct merge_result *result)
+{
+    struct prefix_list list = {list_of(set), set->listed};
+    struct prefix_table *table = new_table(owner);
+    if (!table)
+        return ROOST_NO_MEMORY;
+    roost_status status = set->listed ? table_build(table, set->listed, next_of_list, &list) : ROOST_OK;
+    if (status == ROOST_OK)
+        status = table_merge(table, other->table, result);
+    if (status == ROOST_OK)
+        put_table(set, owner, table);
+    else
+        free_table(table, owner);
+    return status;
+}
+
+/* The few prefixes of a table. */
+static roost_status merge_few_of_table(struct prefix_set *set, const roost_filter *owner,
+                                       const struct prefix_table *table, struct merge_result *result)
+{
+    uint64_t few[MOST_LISTED], count = 0;
+    struct table_stream stream = {.at = 0};
+    walk_begin(&stream.walk, table, 0);
+    for (uint64_t prefix; (prefix = next_of_table(&stream)) != 0;)
+        few[count++] = prefix;
+    walk_end(&stream.walk);
+    return stream.status == ROOST_OK ? merge_list(set, owner, few, count, result) : stream.status;
+}
+
+roost_status set_merge(struct prefix_set *set, const roost_filter *owner, const struct prefix_set *other,
+                       struct merge_result *result)
+{
+    if (!other->in_table)
+        return merge_list(set, owner, list_of(other), other->listed, result);
+    if (set->in_table && other->table->root)
+        return table_merge(set->table, other->table, result);
+    if (set->listed + other->table->count <= MOST_LISTED)
+        return merge_few_of_table(set, owner, other->table, result);
+    return merge_into_list(set, owner, other, result);
+}
+
 /* Where the list has room, and nothing is covered. */
 static void insert(struct prefix_set *set, unsigned place, uint64_t prefix)
 {

@@ -33,6 +33,10 @@ roost_status set_add_all(struct prefix_set *set, const roost_filter *owner, cons
 roost_status set_build(struct prefix_set *set, const roost_filter *owner, uint64_t count, next_prefix *next,
                        void *context);
 
+/* As table_merge. */
+roost_status set_merge(struct prefix_set *set, const roost_filter *owner, const struct prefix_set *other,
+                       struct merge_result *result);
+
 /* As if there were too many for a list; for tests. */
 roost_status set_use_table(struct prefix_set *set, const roost_filter *owner);
 

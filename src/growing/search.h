@@ -84,6 +84,9 @@ struct search_kernel {
        Returns after how many: it ends before one that cannot be put into a segment as it is. */
     size_t (*put_many)(const struct directory *root, struct put_many *put, bool *added, const roost_hash *hashes,
                        size_t count);
+    /* Keeps those of the prefixes, which begin in the segment, that nothing in it covers, in their order. Returns how
+       many. */
+    uint64_t (*uncovered)(const struct segment *segment, uint64_t *prefixes, uint64_t count);
     /* What is in slots, but for what serves look-ups only and cannot move, and unless `origins` is NULL where it was:
        slots.h. Returns how many; there is room for DECODED_AT_ONCE more. Adds to `unsure`. */
     uint64_t (*decode)(const struct segment *segment, uint64_t *prefixes, uint64_t *origins, struct unsure *unsure);

@@ -157,6 +157,27 @@ static inline bool buckets_match(unsigned width, const uint8_t *home, const uint
     return !_mm256_testz_si256(found, found);
 }
 
+/* Lanes that match and do not end later than this mark. */
+static inline __m256i covers(__m256i held, __m256i slot, __m256i mark)
+{
+    __m256i held_mark = _mm256_and_si256(held, _mm256_sub_epi32(_mm256_setzero_si256(), held));
+    __m256i match = _mm256_cmpgt_epi32(held_mark, _mm256_srli_epi32(_mm256_xor_si256(held, slot), 1));
+    return _mm256_andnot_si256(_mm256_cmpgt_epi32(mark, held_mark), match);
+}
+
+static inline bool buckets_cover(unsigned width, const uint8_t *home, const uint8_t *other, uint64_t slot,
+                                 uint64_t mark)
+{
+    if (__builtin_expect(width > NARROW_WIDTH, 0))
+        return buckets_cover_plainly(width, home, other, slot, mark);
+    const struct unpacking *unpacking = &unpackings[width];
+    __m256i wanted = _mm256_set1_epi32((int)(uint32_t)slot), marks = _mm256_set1_epi32((int)(uint32_t)mark);
+    __m256i beyond = _mm256_xor_si256(wanted, _mm256_load_si256((const __m256i *)unpacking->flag));
+    __m256i found = _mm256_or_si256(covers(unpack(home, width, unpacking), wanted, marks),
+                                    covers(unpack(other, width, unpacking), beyond, marks));
+    return !_mm256_testz_si256(found, found);
+}
+
 static inline struct two_buckets look_at(unsigned width, const uint8_t *home, const uint8_t *other, uint64_t slot)
 {
     if (__builtin_expect(width > NARROW_WIDTH, 0))
@@ -290,6 +311,32 @@ static inline uint32_t ways_out(const struct segment *segment, uint32_t bucket, 
     _mm256_storeu_si256((__m256i *)ways, way);
     __m256i rests = _mm256_and_si256(slots, _mm256_set1_epi32((int)low_bits(rest_bits)));
     return ~(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(rests, zero))) & 0xff;
+}
+
+static void locate_all(const struct segment *segment, uint64_t *places, const uint64_t *prefixes, size_t count)
+{
+    const unsigned rest_bits = rest_bits_of(segment);
+    const __m256i buckets = _mm256_set1_epi64x(segment->buckets), one = _mm256_set1_epi64x(1);
+    const __m256i less_one = _mm256_set1_epi64x(segment->buckets - 1), offset_mask = _mm256_set1_epi64x(15);
+    const __m128i depth = _mm_cvtsi32_si128(segment->depth), place_bits = _mm_cvtsi32_si128(segment->place_bits);
+    const __m128i to_first = _mm_cvtsi32_si128(64 - segment->place_bits), up = _mm_cvtsi32_si128((int)rest_bits);
+    const __m128i to_offset = _mm_cvtsi32_si128(segment->place_bits - OFFSET_BITS);
+    const __m128i to_rest = _mm_cvtsi32_si128((int)(64 - rest_bits));
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        __m256i inside = _mm256_sll_epi64(_mm256_loadu_si256((const __m256i *)(prefixes + i)), depth);
+        __m256i scaled = _mm256_srl_epi64(_mm256_mul_epu32(_mm256_srl_epi64(inside, to_first), buckets), to_offset);
+        __m256i home = _mm256_srli_epi64(scaled, OFFSET_BITS), offset = _mm256_and_si256(scaled, offset_mask);
+        __m256i distance = _mm256_srli_epi64(_mm256_mul_epu32(distance_parts(offset), less_one), DISTANCE_BITS);
+        __m256i other = _mm256_add_epi64(_mm256_add_epi64(home, distance), one);
+        other = _mm256_sub_epi64(other, _mm256_andnot_si256(_mm256_cmpgt_epi32(buckets, other), buckets));
+        __m256i rest = _mm256_srl_epi64(_mm256_sll_epi64(inside, place_bits), to_rest);
+        __m256i slot = _mm256_or_si256(_mm256_sll_epi64(offset, up), rest);
+        __m256i place = _mm256_or_si256(_mm256_slli_epi64(slot, 32), _mm256_slli_epi64(other, 16));
+        _mm256_storeu_si256((__m256i *)(places + i), _mm256_or_si256(place, home));
+    }
+    for (; i < count; i++)
+        places[i] = packed_place(slot_place_of(segment, prefixes[i]));
 }
 
 #include "search_loops.h"
@@ -552,37 +599,11 @@ static uint64_t decode_tags(const struct segment *segment, struct bucket_range r
     return count;
 }
 
-static void locate_all(const struct segment *segment, uint64_t *places, const uint64_t *prefixes, size_t count)
-{
-    const unsigned rest_bits = rest_bits_of(segment);
-    const __m256i buckets = _mm256_set1_epi64x(segment->buckets), one = _mm256_set1_epi64x(1);
-    const __m256i less_one = _mm256_set1_epi64x(segment->buckets - 1), offset_mask = _mm256_set1_epi64x(15);
-    const __m128i depth = _mm_cvtsi32_si128(segment->depth), place_bits = _mm_cvtsi32_si128(segment->place_bits);
-    const __m128i to_first = _mm_cvtsi32_si128(64 - segment->place_bits), up = _mm_cvtsi32_si128((int)rest_bits);
-    const __m128i to_offset = _mm_cvtsi32_si128(segment->place_bits - OFFSET_BITS);
-    const __m128i to_rest = _mm_cvtsi32_si128((int)(64 - rest_bits));
-    size_t i = 0;
-    for (; i + 4 <= count; i += 4) {
-        __m256i inside = _mm256_sll_epi64(_mm256_loadu_si256((const __m256i *)(prefixes + i)), depth);
-        __m256i scaled = _mm256_srl_epi64(_mm256_mul_epu32(_mm256_srl_epi64(inside, to_first), buckets), to_offset);
-        __m256i home = _mm256_srli_epi64(scaled, OFFSET_BITS), offset = _mm256_and_si256(scaled, offset_mask);
-        __m256i distance = _mm256_srli_epi64(_mm256_mul_epu32(distance_parts(offset), less_one), DISTANCE_BITS);
-        __m256i other = _mm256_add_epi64(_mm256_add_epi64(home, distance), one);
-        other = _mm256_sub_epi64(other, _mm256_andnot_si256(_mm256_cmpgt_epi32(buckets, other), buckets));
-        __m256i rest = _mm256_srl_epi64(_mm256_sll_epi64(inside, place_bits), to_rest);
-        __m256i slot = _mm256_or_si256(_mm256_sll_epi64(offset, up), rest);
-        __m256i place = _mm256_or_si256(_mm256_slli_epi64(slot, 32), _mm256_slli_epi64(other, 16));
-        _mm256_storeu_si256((__m256i *)(places + i), _mm256_or_si256(place, home));
-    }
-    for (; i < count; i++)
-        places[i] = packed_place(slot_place_of(segment, prefixes[i]));
-}
-
 static bool usable(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
 }
 
-const struct search_kernel search_kernel_avx2 = {"avx2",    usable,    contains_one,  contains_batch,
-                                                 put_batch, decode,    decode_tagged, decode_tags,
-                                                 used_of,   find_move, locate_all};
+const struct search_kernel search_kernel_avx2 = {"avx2",      usable,    contains_one, contains_batch,
+                                                 put_batch,   uncovered, decode,       decode_tagged,
+                                                 decode_tags, used_of,   find_move,    locate_all};

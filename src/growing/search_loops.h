@@ -2,12 +2,14 @@
  * Look-ups and additions, shared by all kernels. A kernel defines
  *
  *     static inline bool buckets_match(unsigned width, const uint8_t *home, const uint8_t *other, uint64_t slot);
+ *     static inline bool buckets_cover(the same, uint64_t mark);
  *     static inline struct two_buckets look_at(the same);
  *     static inline uint32_t used_of(const uint8_t *bucket, unsigned width);
  *     static inline uint32_t ways_out(const struct segment *segment, uint32_t bucket, uint32_t ways[SLOTS]);
+ *     static void locate_all(const struct segment *segment, uint64_t *places, const uint64_t *prefixes, size_t count);
  *     static inline bool begin_four(struct row *row, const roost_hash *hashes, size_t first);      with BEGINS_FOUR
  *
- * and gets `contains_one`, `contains_batch`, `put_batch` and `find_move`. In a batch each key waits for memory three
+ * and gets `contains_one`, `contains_batch`, `uncovered`, `put_batch` and `find_move`. In a batch each key waits for memory three
  * times: for the directory, the segment's header and the buckets. So each step is done for a row of keys, and asks for
  * the memory that the next one needs. A row whose segments have no spilled prefixes, as nearly all do, takes a last
  * step without branches.
@@ -83,6 +85,50 @@ static void contains_batch(const struct directory *root, bool *found, const roos
         contains_row(root, found + done, hashes + done, ROW);
     if (done < count)
         contains_row(root, found + done, hashes + done, count - done);
+}
+
+/*
+ * Prefixes. What covers one covers its hashes and does not end later, so it is looked up like a hash, with its mark;
+ * a mark that is beyond the slots is 0, since all slots end before it. A prefix that is short in its segment has no
+ * place there.
+ */
+static ALWAYS_INLINE uint64_t mark_in_slot(const struct segment *segment, uint64_t prefix)
+{
+    return end_mark(prefix) << segment->depth << segment->place_bits >> (64 - rest_bits_of(segment));
+}
+
+static ALWAYS_INLINE bool is_covered(const struct segment *segment, uint64_t prefix, uint64_t place)
+{
+    const uint8_t *home = slots_of(segment, place & 0xffff), *other = slots_of(segment, place >> 16 & 0xffff);
+    return buckets_cover(segment->slots.width, home, other, place >> 32, mark_in_slot(segment, prefix));
+}
+
+static uint64_t uncovered_slowly(const struct segment *segment, uint64_t *prefixes, uint64_t count)
+{
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < count; i++)
+        if (!segment_covers(segment, prefixes[i]))
+            prefixes[kept++] = prefixes[i];
+    return kept;
+}
+
+static uint64_t uncovered(const struct segment *segment, uint64_t *prefixes, uint64_t count)
+{
+    uint64_t places[ROW], kept = 0;
+    if (segment->slots.width > 32 || segment->spill_count)
+        return uncovered_slowly(segment, prefixes, count);
+    for (uint64_t done = 0, some; done < count; done += some) {
+        some = count - done < ROW ? count - done : ROW;
+        locate_all(segment, places, prefixes + done, some);
+        for (uint64_t i = 0; i < some; i++) {
+            const uint64_t prefix = prefixes[done + i];
+            bool is_short = prefix << segment->depth << segment->place_bits == 0;
+            prefixes[kept] = prefix;
+            kept += !(__builtin_expect(is_short, 0) ? segment_covers(segment, prefix)
+                                                    : is_covered(segment, prefix, places[i]));
+        }
+    }
+    return kept;
 }
 
 /*

@@ -8,6 +8,8 @@ static inline bool buckets_match(unsigned width, const uint8_t *home, const uint
     return (bucket_matches(home, width, slot) | bucket_matches(other, width, beyond)) != 0;
 }
 
+#define buckets_cover buckets_cover_plainly
+
 static inline struct two_buckets look_at(unsigned width, const uint8_t *home, const uint8_t *other, uint64_t slot)
 {
     return (struct two_buckets){buckets_match(width, home, other, slot), used_plainly(home, width),
@@ -17,27 +19,20 @@ static inline struct two_buckets look_at(unsigned width, const uint8_t *home, co
 #define used_of  used_plainly
 #define ways_out ways_out_plainly
 
-#include "search_loops.h"
-
 static void locate_all(const struct segment *segment, uint64_t *places, const uint64_t *prefixes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         places[i] = packed_place(slot_place_of(segment, prefixes[i]));
 }
 
+#include "search_loops.h"
+
 static bool usable(void)
 {
     return true;
 }
 
-const struct search_kernel search_kernel_plain = {"plain",
-                                                  usable,
-                                                  contains_one,
-                                                  contains_batch,
-                                                  put_batch,
-                                                  decode_plainly,
-                                                  decode_tagged_plainly,
-                                                  decode_tags_plainly,
-                                                  used_plainly,
-                                                  find_move,
-                                                  locate_all};
+const struct search_kernel search_kernel_plain = {
+    "plain",   usable,         contains_one,          contains_batch,      put_batch,
+    uncovered, decode_plainly, decode_tagged_plainly, decode_tags_plainly, used_plainly,
+    find_move, locate_all};

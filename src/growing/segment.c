@@ -45,6 +45,8 @@
 
 /* Buckets that are asked for room before a segment counts as full. */
 #define MOST_ASKED 32
+/* Two segments are compared bucket by bucket unless more than this part of their buckets differ. */
+#define UNLIKE_OF 4
 /* Places into which the prefixes of a segment are counted to list them. */
 #define LIST_PLACES 8192
 
@@ -457,6 +459,62 @@ void segment_gather(const struct segment *segment, struct prefix_run *run)
                                                            run->prefixes, run->tags);
     else
         run->count = run->listed + decode(segment, run->prefixes + run->listed, NULL);
+}
+
+/* Eight numbers of one width. */
+static bool are_equal(const uint8_t *bucket, const uint8_t *other, unsigned width)
+{
+    uint64_t difference = 0;
+    if (width < 8)
+        return memcmp(bucket, other, width) == 0;
+    for (unsigned i = 0; i < width - 8; i += 8)
+        difference |= load_word(bucket + i) ^ load_word(other + i);
+    return (difference | (load_word(bucket + width - 8) ^ load_word(other + width - 8))) == 0;
+}
+
+static bool have_one_layout(const struct segment *segment, const struct segment *other)
+{
+    return segment->start == other->start && segment->depth == other->depth && segment->buckets == other->buckets &&
+           segment->slots.width == other->slots.width && segment->tags.width == other->tags.width &&
+           segment->number_bits == other->number_bits;
+}
+
+/* What is in slots of one bucket and not in the same slots of another segment, but for what serves look-ups only. */
+static uint64_t gather_bucket(const struct segment *segment, const struct segment *other, uint32_t bucket,
+                              uint64_t *prefixes)
+{
+    const uint64_t inverse = inverse_of(segment), rest = low_bits(rest_bits_of(segment));
+    uint64_t count = 0;
+    for (unsigned i = 0; i < SLOTS; i++) {
+        uint64_t slot = slot_at(segment, bucket, i);
+        if ((slot & rest) == 0 || slot == slot_at(other, bucket, i))
+            continue;
+        prefixes[count] = prefix_in_slot(segment, inverse, bucket, slot);
+        count += !is_index(segment, prefixes[count]);
+    }
+    return count;
+}
+
+bool segment_gather_unlike(const struct segment *segment, const struct segment *other, uint64_t *prefixes,
+                           uint64_t *count)
+{
+    const unsigned width = segment->slots.width;
+    uint32_t unlike = 0, bucket = 0, most = segment->buckets / UNLIKE_OF;
+    if (!have_one_layout(segment, other))
+        return false;
+    *count = gather_lists(segment, prefixes);
+    for (unsigned block = 0; bucket < segment->buckets && unlike <= most; block++) {
+        const uint8_t *slots = segment->blocks[block], *others = other->blocks[block];
+        uint32_t left = segment->buckets - bucket,
+                 here = left < segment->slots.per_block ? left : segment->slots.per_block;
+        for (uint32_t i = 0; i < here; i++, slots += width, others += width)
+            if (!are_equal(slots, others, width)) {
+                *count += gather_bucket(segment, other, bucket + i, prefixes + *count);
+                unlike++;
+            }
+        bucket += here;
+    }
+    return unlike <= most;
 }
 
 /* Bucket and offset of a prefix in a list, as decoding has them. */

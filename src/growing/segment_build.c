@@ -295,7 +295,7 @@ static ALWAYS_INLINE bool stage_carefully(struct staging *staging, uint64_t from
 
 /* Prefixes come in the order of buckets, of which each would wait for the last to be counted: so from several parts of
    the run in turn. */
-#define PARTS          4
+#define PARTS          8
 #define PLACES_AT_ONCE 32
 
 static ALWAYS_INLINE bool stage_quickly(struct staging *staging, uint64_t from, bool has_tags)

@@ -185,6 +185,20 @@ static inline uint32_t bucket_matches(const uint8_t *bucket, unsigned width, uin
     return matches;
 }
 
+/* Whether one of two buckets holds a prefix of what `slot` describes that does not end after this mark. */
+static inline bool buckets_cover_plainly(unsigned width, const uint8_t *home, const uint8_t *other, uint64_t slot,
+                                         uint64_t mark)
+{
+    uint64_t beyond = slot | UINT64_C(1) << (width - 1);
+    bool covers = false;
+    for (unsigned i = 0; i < SLOTS; i++) {
+        uint64_t here = packed_get(home, width, i), there = packed_get(other, width, i);
+        covers |= ((here ^ slot) < 2 * end_mark(here) && end_mark(here) >= mark) ||
+                  ((there ^ beyond) < 2 * end_mark(there) && end_mark(there) >= mark);
+    }
+    return covers;
+}
+
 static inline unsigned rest_bits_of(const struct segment *segment)
 {
     return segment->slots.width - OFFSET_BITS - 1;

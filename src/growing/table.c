@@ -57,18 +57,6 @@ bool table_covers(const struct prefix_table *table, uint64_t prefix)
 
 /* ---- directories ------------------------------------------------------------------------------------------------- */
 
-/* The i-th child, and how many bits of a hash lead to it. */
-static node *child_at(const struct directory *directory, uint64_t i)
-{
-    uint64_t cut = 2 * directory->split;
-    return i < cut ? &directory->lower[i] : &directory->upper[i - directory->split];
-}
-
-static unsigned depth_of_child(const struct directory *directory, uint64_t i)
-{
-    return directory->base + directory->depth + (i < 2 * directory->split);
-}
-
 static uint64_t places_bytes(unsigned depth)
 {
     return sizeof(node) << depth;
@@ -128,7 +116,7 @@ void free_directory(struct prefix_table *table, struct directory *directory)
 
 /* ---- segments ---------------------------------------------------------------------------------------------------- */
 
-static uint128 sum_of(const struct prefix_table *table, uint64_t start, const uint64_t *prefixes, uint64_t count)
+uint128 sum_of(const struct prefix_table *table, uint64_t start, const uint64_t *prefixes, uint64_t count)
 {
     uint128 sum = 0;
     for (uint64_t i = 0; i < count; i++)
@@ -153,9 +141,6 @@ bool allocate_run(const struct prefix_table *table, struct prefix_run *run, uint
     run->tags = table->tagged && run->prefixes ? run->prefixes + room : NULL;
     return run->prefixes != NULL;
 }
-
-/* A child that holds these, in order: a segment, or a directory where they are too many. 0 without memory. */
-static node new_child(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_run *run);
 
 /* As many bits as the tags need, and one more for counters, which go on; eight at least, since a block must not have
    more buckets than a byte can count. */
@@ -219,7 +204,8 @@ bool fill_directory(struct prefix_table *table, struct directory *directory, uin
         unsigned depth = depth_of_child(directory, i);
         struct prefix_run part = part_of(run, &first, start, range_end(start, depth));
         node *place = child_at(directory, i);
-        *place = new_child(table, start, depth, &part);
+        *place =
+            new_child(table, start, depth, &part, table->tagged ? 0 : sum_of(table, start, part.prefixes, part.count));
         if (!*place)
             return false;
         if (!is_nested(*place))
@@ -240,12 +226,35 @@ static node new_nested(struct prefix_table *table, uint64_t start, unsigned dept
     return 0;
 }
 
-static node new_child(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_run *run)
+node new_child(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_run *run, uint128 sum)
 {
     bool nests = !table->tagged && run->count > (uint64_t)MOST_IN_SEGMENT * table->target && depth + 1 < MOST_LENGTH;
-    return nests ? new_nested(table, start, depth, run)
-                 : new_segment(table, start, depth, run,
-                               table->tagged ? 0 : sum_of(table, start, run->prefixes, run->count));
+    return nests ? new_nested(table, start, depth, run) : new_segment(table, start, depth, run, sum);
+}
+
+/* Slots never need more bits than these to choose bucket and offset. */
+#define MOST_PLACE_BITS 16
+
+/* Those that may be short in a segment come first: then nobody looks for them among the others. Returns how many. */
+static uint64_t put_shorts_first(uint64_t *prefixes, uint64_t count, unsigned depth)
+{
+    uint64_t shorts = 0, shifted = depth + MOST_PLACE_BITS;
+    for (uint64_t i = 0; i < count && shifted < 64; i++)
+        if (__builtin_expect(prefixes[i] << shifted == 0, 0)) {
+            uint64_t prefix = prefixes[i];
+            prefixes[i] = prefixes[shorts];
+            prefixes[shorts++] = prefix;
+        }
+    return shorts;
+}
+
+node new_sorted_child(struct prefix_table *table, uint64_t start, unsigned depth, uint64_t *prefixes, uint64_t count,
+                      uint128 sum)
+{
+    struct prefix_run run = {prefixes, NULL, count, 0};
+    if (count <= (uint64_t)MOST_IN_SEGMENT * table->target) /* otherwise it may become a directory */
+        run.listed = put_shorts_first(prefixes, count, depth);
+    return new_child(table, start, depth, &run, sum);
 }
 
 /* ---- growing ----------------------------------------------------------------------------------------------------- */
@@ -492,7 +501,8 @@ static node extended_copy(struct prefix_table *table, struct replacement *replac
     uint64_t removed[2 * SLOTS];
     const struct replacement before = *replacement;
     for (uint64_t i = 0; copy && i < count; i++) {
-        uint32_t gone = segment_remove_covered(copy, prefixes[i], removed);
+        bool may_cover = prefix_length(prefixes[i]) < table->longest;
+        uint32_t gone = may_cover ? segment_remove_covered(copy, prefixes[i], removed) : 0;
         for (uint32_t j = 0; j < gone; j++) {
             note_gone(table, replacement, removed[j]);
             copy->sum -= hash_number(table->seed, removed[j]);
@@ -518,7 +528,8 @@ static node rebuilt(struct prefix_table *table, struct replacement *replacement,
         return 0;
     uint64_t *held = merged + count, listed = segment_list(old, held, held + room);
     listed = merge_lists(table, replacement, old, merged, held, listed, prefixes, count);
-    node child = new_child(table, old->start, old->depth, &(struct prefix_run){merged, NULL, listed, 0});
+    node child = new_child(table, old->start, old->depth, &(struct prefix_run){merged, NULL, listed, 0},
+                           sum_of(table, old->start, merged, listed));
     memory_release(&table->allocator, merged);
     return child;
 }
@@ -940,11 +951,15 @@ static roost_status build_root(struct prefix_table *table, struct supply *supply
         if (!supply_range(table, supply, start, end))
             return ROOST_NO_MEMORY;
         const struct prefix_run *run = &supply->run;
-        node child = new_child(table, start, depth, run);
+        uint64_t last = run->count ? run->prefixes[run->count - 1] : 0;
+        uint128 sum = sum_of(table, start, run->prefixes, run->count);
+        node child = new_sorted_child(table, start, depth, run->prefixes, run->count, sum);
         *child_at(root, i) = child;
         if (!child)
             return ROOST_NO_MEMORY;
-        table->sum += is_nested(child) ? sum_of(table, start, run->prefixes, run->count) : segment_of(child)->sum;
+        if (last)
+            run->prefixes[run->count - 1] = last; /* which the next range may begin with */
+        table->sum += sum;
         if (!is_nested(child))
             root->count += run->count;
         if (table->bytes > table->most_bytes)

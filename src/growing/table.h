@@ -32,6 +32,23 @@ size_t table_add_many(struct prefix_table *table, bool *added, const roost_hash 
 /* Adds prefixes in order that none covers and that do not cover each other: all, or none where it fails. */
 roost_status table_add_all(struct prefix_table *table, const uint64_t *prefixes, uint64_t count);
 
+/* A list of prefixes that grows. */
+struct longer_list {
+    uint64_t *prefixes, count, room;
+};
+/* False, and nothing changed, without memory. */
+bool prefixes_append(struct longer_list *list, const uint64_t *prefixes, uint64_t count,
+                     const roost_allocator *allocator);
+
+/* What a merge brought. */
+struct merge_result {
+    bool lists;               /* the caller wants a list, */
+    struct longer_list added; /* of what is new, in order; otherwise it may be there. To be released, failed or not. */
+    uint64_t unseen;          /* how many are new */
+};
+/* The union with a table that has the same seed and holds something: all of it, or nothing where it fails. */
+roost_status table_merge(struct prefix_table *table, const struct prefix_table *other, struct merge_result *result);
+
 /* Prefixes of the table in order, some at a time. */
 struct table_walk {
     const struct prefix_table *table;

@@ -237,6 +237,113 @@ static void a_table_is_the_set_of_its_prefixes(void **state)
     assert_true(added_at_once > 0);
 }
 
+/* ---- merges ------------------------------------------------------------------------------------------------------ */
+
+/* What the second has and the first does not cover, in order; the first becomes the union. */
+static uint32_t model_merge(struct model *model, const struct model *other, uint64_t *unseen)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < other->count; i++)
+        if (!model_covers(model, other->prefixes[i]))
+            unseen[count++] = other->prefixes[i];
+    for (uint32_t i = 0; i < count; i++)
+        model_add(model, unseen[i]);
+    return count;
+}
+
+static void add_some_to_both(struct random_source *random, struct prefix_table *table, struct model *model,
+                             const struct world *world, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        add_to_both(table, model, draw_prefix(random, world));
+}
+
+/* A table apart, or a copy that went on, or one built of the same; each with a few more, or many. */
+static void some_other_table(struct random_source *random, struct prefix_table *other, struct model *other_model,
+                             const struct prefix_table *table, const struct model *model, struct world *world)
+{
+    struct prefix_list list = {model->prefixes, model->count};
+    uint32_t target = random_choice(random, 2) ? world->target : 1u << random_choice(random, 8);
+    unsigned kind = (unsigned)random_choice(random, 4);
+    *other = new_table(target);
+    *other_model = *model;
+    if (kind == 0)
+        other_model->count = 0;
+    else if (kind == 1)
+        assert_ok(table_build(other, model->count, next_of_list, &list));
+    else
+        assert_ok(table_copy(other, table));
+    if (random_choice(random, 3) == 0) { /* shorter or longer ones than before */
+        world->shortest = world->shared + 1 + random_choice(random, 20);
+        world->longest = world->shortest + random_choice(random, MOST_LENGTH + 1 - world->shortest);
+    }
+    uint32_t more = random_choice(random, 2) ? 1 + random_choice(random, 20) : 1 + random_choice(random, world->adds);
+    add_some_to_both(random, other, other_model, world, other_model->count + more < MOST / 2 ? more : 1);
+}
+
+static void assert_merged(const struct merge_result *result, const uint64_t *unseen, uint32_t count)
+{
+    assert_int_equal(result->unseen, count);
+    if (!result->lists)
+        return;
+    assert_int_equal(result->added.count, count);
+    for (uint32_t i = 0; i < count; i++)
+        assert_int_equal(result->added.prefixes[i], unseen[i]);
+}
+
+/* A merge is the union of the sorted lists without what is covered, whether few are new or many, and whatever the
+   segments of the two tables are. A refused allocation leaves the table as it was. */
+static void a_merge_is_the_union_of_both(void **state)
+{
+    (void)state;
+    static struct model model, other_model;
+    static uint64_t unseen[MOST];
+    struct random_source random = random_from_seed(test_seed(4));
+    uint64_t refused = 0, few = 0, many = 0;
+    for (uint64_t round = count_of_worlds(getenv("ROOST_LONG") ? 4000 : 600); round > 0; round--) {
+        struct world world = some_world(&random);
+        struct meter meter;
+        struct prefix_table table = new_table(world.target), other;
+        world.adds = 1 + world.adds / 2;
+        table.allocator = allocator_of(&meter);
+        model.count = 0;
+        search_kernel_force(random_choice(&random, 2) ? &search_kernel_plain : NULL);
+        add_some_to_both(&random, &table, &model, &world, random_choice(&random, 8) ? world.adds : 1);
+        some_other_table(&random, &other, &other_model, &table, &model, &world);
+        add_some_to_both(&random, &table, &model, &world, random_choice(&random, 20));
+        struct merge_result result = {.lists = random_choice(&random, 2)};
+        roost_status status = ROOST_NO_MEMORY;
+        for (long allowed = random_choice(&random, 3) ? -1 : 0; status != ROOST_OK; allowed += 1 + allowed / 4) {
+            meter.allowed = allowed;
+            meter.recovers = random_choice(&random, 2);
+            status = table_merge(&table, &other, &result);
+            meter.allowed = -1;
+            if (status == ROOST_OK)
+                break;
+            assert_int_equal(status, ROOST_NO_MEMORY);
+            memory_release(&table.allocator, result.added.prefixes);
+            result = (struct merge_result){.lists = result.lists};
+            refused++;
+            if (random_choice(&random, 4) == 0)
+                assert_same(&table, &model);
+        }
+        uint32_t count = model_merge(&model, &other_model, unseen);
+        few += count > 0 && count < model.count / 8;
+        many += count > model.count / 2;
+        assert_merged(&result, unseen, count);
+        memory_release(&table.allocator, result.added.prefixes);
+        assert_same(&table, &model);
+        assert_same(&other, &other_model);
+        table_release(&other);
+        table_release(&table);
+        assert_int_equal(table.bytes, 0);
+        assert_int_equal(meter.outstanding, 0);
+    }
+    printf("%llu merges of few, %llu of many, %llu refused\n", (unsigned long long)few, (unsigned long long)many,
+           (unsigned long long)refused);
+    assert_true(few > 0 && many > 0 && refused > 0);
+}
+
 /* ---- allocations ------------------------------------------------------------------------------------------------- */
 
 static void a_refused_allocation_leaves_the_set_as_it_was(void **state)
@@ -304,6 +411,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_is_the_set_of_its_prefixes),
+        cmocka_unit_test(a_merge_is_the_union_of_both),
         cmocka_unit_test(a_refused_allocation_leaves_the_set_as_it_was),
         cmocka_unit_test(the_rate_is_what_the_prefixes_cover),
     };

@@ -1,0 +1,70 @@
+/*
+ * Two tables with one seed, walked together in the order of hashes: one range after the other, each of which is whole
+ * in both tables. `joint_walk.c` has the essay.
+ */
+#ifndef GROWING_JOINT_WALK_H
+#define GROWING_JOINT_WALK_H
+
+#include "table.h"
+
+/* Prefixes end three bits before the end of a word at least, so their lowest bit is free to say whose they are. */
+#define OF_OTHER UINT64_C(1)
+
+struct joint_walk {
+    const struct prefix_table *tables[2];
+    const struct prefix_table *built; /* a table that is made of both: ranges are whole there as well; or NULL */
+    const roost_allocator *allocator;
+    uint64_t start, end; /* of the present range: first and last hash */
+    uint64_t next;
+    bool begun;
+    /* What was gathered of the present range. `scratch` and `tag_scratch` have as much room. Tags are NULL in tables
+       without. */
+    uint64_t *prefixes, *scratch, *tags, *tag_scratch;
+    uint64_t count, room;
+    uint64_t *memory; /* of all of these */
+};
+
+void joint_begin(struct joint_walk *walk, const struct prefix_table *table, const struct prefix_table *other,
+                 const struct prefix_table *built);
+void joint_end(struct joint_walk *walk);
+/* The next range, of which nothing is gathered yet; false at the end. */
+bool joint_next(struct joint_walk *walk);
+
+/* The segment of one of the tables that has this hash of the present range, and the last one has the end of the range;
+   NULL where the table has nothing. */
+static inline const struct segment *joint_segment(const struct joint_walk *walk, unsigned which, uint64_t hash)
+{
+    const struct directory *root = walk->tables[which]->root;
+    return root ? find_segment(root, hash) : NULL;
+}
+
+/* Whether one segment of the table is the present range. */
+static inline bool joint_is_one_segment(const struct joint_walk *walk, const struct segment *segment)
+{
+    return segment && segment->start == walk->start && range_end(segment->start, segment->depth) == walk->end;
+}
+
+/* How many entries one of the tables has in the range, with those that begin before it; the sum of the hashes of those
+   that do not. */
+struct joint_census {
+    uint64_t count;
+    uint128 sum;
+};
+struct joint_census joint_census(const struct joint_walk *walk, unsigned which);
+
+/* The prefix of a table that began before the present range, which then lies in it; 0: there is none. */
+uint64_t joint_earlier(const struct joint_walk *walk, unsigned which);
+
+/* Gathers what begins in a segment, but for what is in the crowd; false without memory. */
+bool joint_gather_segment(struct joint_walk *walk, const struct segment *segment);
+/* The same of all segments that a table has in the range. */
+bool joint_gather(struct joint_walk *walk, unsigned which);
+/* The same of the other table, maybe without what lies in the same slots of the first; without tags. */
+bool joint_gather_unlike(struct joint_walk *walk);
+/* Room for so many more; false without memory. */
+bool joint_reserve(struct joint_walk *walk, uint64_t more);
+
+/* Sorts what was gathered, whatever it is: by prefix, then by tag. All prefixes are inside the range. */
+void joint_sort(struct joint_walk *walk);
+
+#endif

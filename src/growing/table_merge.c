@@ -1,0 +1,335 @@
+/*
+ * How two tables without tags merge: the union of their prefixes, without what a shorter one covers.
+ *
+ * Both are walked together, range by range (joint_walk.c). Ranges in which both have the same, by the sums of the
+ * hashes of their prefixes, are passed over. In the others, what the other table has is gathered from its slots and
+ * looked up here in vectors; what nothing covers is new. Replicas that were copied from each other, or made from the
+ * same bytes, have most slots at the same places: those that are equal there are not even decoded.
+ *
+ *     few are new     they are listed, and the segments that get some are copied and take them (table_add_all)
+ *     many are new    the list is given up as soon as this shows, and another table is built of both: of each range
+ *                     what both have is sorted together, loses what is covered, and is cut into segments
+ *
+ * Nothing changes before all that can fail is done. Counts and sums of the union are those of both tables, less what
+ * was found to be covered, so that of those that stay nothing is hashed or counted unless their range is cut.
+ */
+#include "joint_walk.h"
+
+#include <string.h>
+
+#include "../base/hash.h"
+#include "../base/sort.h"
+
+/* Of what the table holds, this part is many; it is seen after so many segments at the earliest. */
+#define MANY_OF        2
+#define FIRST_SEGMENTS 2
+
+bool prefixes_append(struct longer_list *list, const uint64_t *prefixes, uint64_t count,
+                     const roost_allocator *allocator)
+{
+    if (count == 0)
+        return true;
+    if (list->count + count > list->room) {
+        uint64_t room = list->room ? 2 * list->room : 1024;
+        room = room > list->count + count ? room : list->count + count;
+        uint64_t *longer = memory_allocate(allocator, room * sizeof *longer);
+        if (!longer)
+            return false;
+        if (list->count)
+            memcpy(longer, list->prefixes, list->count * sizeof *longer);
+        memory_release(allocator, list->prefixes);
+        list->prefixes = longer;
+        list->room = room;
+    }
+    memcpy(list->prefixes + list->count, prefixes, count * sizeof *prefixes);
+    list->count += count;
+    return true;
+}
+
+/* ---- few --------------------------------------------------------------------------------------------------------- */
+
+/* What is looked at so far. */
+struct progress {
+    uint64_t held, seen; /* prefixes of the table, and of the other */
+    uint64_t unseen;     /* of which so many are new */
+    bool many;
+};
+
+/* How many of the prefixes, in order from the first on, begin at this hash or before. */
+static uint64_t count_until(const uint64_t *prefixes, uint64_t count, uint64_t end)
+{
+    uint64_t from = 0, to = count;
+    while (from < to) {
+        uint64_t middle = from + (to - from) / 2;
+        if (first_covered(prefixes[middle]) <= end)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+/* Of what was gathered from the other, what one segment does not cover. */
+static uint64_t list_in_segment(struct joint_walk *walk, const struct segment *segment)
+{
+    uint64_t count = search_kernel_in_use()->uncovered(segment, walk->prefixes, walk->count);
+    sort_numbers(walk->prefixes, walk->scratch, count, 64);
+    return count;
+}
+
+/* The same of several segments. */
+static uint64_t list_in_segments(struct joint_walk *walk)
+{
+    const struct search_kernel *kernel = search_kernel_in_use();
+    uint64_t kept = 0;
+    joint_sort(walk);
+    for (uint64_t done = 0; done < walk->count;) {
+        const struct segment *segment = joint_segment(walk, 0, first_covered(walk->prefixes[done]));
+        uint64_t end = range_end(segment->start, segment->depth);
+        uint64_t some = count_until(walk->prefixes + done, walk->count - done, end);
+        uint64_t unseen = kernel->uncovered(segment, walk->prefixes + done, some);
+        memmove(walk->prefixes + kept, walk->prefixes + done, unseen * sizeof *walk->prefixes);
+        kept += unseen;
+        done += some;
+    }
+    return kept;
+}
+
+static roost_status list_range(struct joint_walk *walk, struct longer_list *list)
+{
+    const struct segment *segment = joint_segment(walk, 0, walk->start);
+    if (!joint_gather_unlike(walk))
+        return ROOST_NO_MEMORY;
+    uint64_t count = joint_is_one_segment(walk, segment) ? list_in_segment(walk, segment) : list_in_segments(walk);
+    return prefixes_append(list, walk->prefixes, count, walk->allocator) ? ROOST_OK : ROOST_NO_MEMORY;
+}
+
+/* What the other has and the table does not cover, in order, until it shows that this is much. */
+static roost_status list_unseen(const struct prefix_table *table, const struct prefix_table *other,
+                                struct longer_list *list, struct progress *progress)
+{
+    struct joint_walk walk;
+    roost_status status = ROOST_OK;
+    const uint64_t first = FIRST_SEGMENTS * (uint64_t)table->target;
+    joint_begin(&walk, table, other, NULL);
+    while (status == ROOST_OK && !progress->many && joint_next(&walk)) {
+        struct joint_census here = joint_census(&walk, 0), there = joint_census(&walk, 1);
+        progress->held += here.count;
+        progress->seen += there.count;
+        if (here.sum == there.sum && here.count == there.count)
+            continue;
+        status = list_range(&walk, list);
+        progress->unseen = list->count;
+        progress->many = progress->unseen > first && progress->unseen > progress->held / MANY_OF;
+    }
+    progress->many |= progress->unseen > table->count / MANY_OF;
+    joint_end(&walk);
+    return status;
+}
+
+/* ---- many -------------------------------------------------------------------------------------------------------- */
+
+/* A table that is built of two. */
+struct merger {
+    struct prefix_table *built;
+    struct joint_walk walk;
+    uint64_t child; /* of the root: the next to be made */
+    uint128 sum;    /* of the hashes of what stays of the present range */
+    struct merge_result *result;
+};
+
+static void count_covered(struct merger *merger, uint64_t prefix)
+{
+    struct prefix_table *built = merger->built;
+    uint128 hash = hash_number(built->seed, prefix);
+    built->count--;
+    built->counts[prefix_length(prefix)]--;
+    built->sum -= hash;
+    merger->sum -= hash;
+}
+
+/* Keeps what nothing else covers, of a list in order that says whose each is. Of two that are equal the table's own
+   comes first and stays. */
+static void drop_covered(struct merger *merger)
+{
+    uint64_t *prefixes = merger->walk.prefixes, kept = 0, last = 0;
+    for (uint64_t i = 0; i < merger->walk.count; i++) {
+        uint64_t marked = prefixes[i], prefix = marked & ~OF_OTHER;
+        if (__builtin_expect(first_covered(prefix) <= last, 0)) { /* or it is the first of all hashes */
+            if (kept > 0 && covers_prefix(prefixes[kept - 1] & ~OF_OTHER, prefix)) {
+                count_covered(merger, prefix);
+                continue;
+            }
+            for (; kept > 0 && covers_prefix(prefix, prefixes[kept - 1] & ~OF_OTHER); kept--)
+                count_covered(merger, prefixes[kept - 1] & ~OF_OTHER);
+        }
+        prefixes[kept++] = marked;
+        last = last_covered(prefix);
+    }
+    merger->walk.count = kept;
+}
+
+/* All of the range is covered by one that began before it. */
+static void keep_one(struct merger *merger, uint64_t prefix)
+{
+    for (uint64_t i = 0; i < merger->walk.count; i++)
+        count_covered(merger, merger->walk.prefixes[i] & ~OF_OTHER);
+    merger->walk.prefixes[0] = prefix;
+    merger->walk.count = 1;
+}
+
+/* Both have something that began before the range, or one of them: the shorter one. */
+static uint64_t earlier_of(const struct joint_walk *walk)
+{
+    uint64_t first = joint_earlier(walk, 0), second = joint_earlier(walk, 1);
+    return end_mark(second) > end_mark(first) ? second : first;
+}
+
+/* Lists what is new of the range, if that is wanted. */
+static bool list_added(struct merger *merger)
+{
+    struct joint_walk *walk = &merger->walk;
+    uint64_t count = 0;
+    if (!merger->result->lists)
+        return true;
+    for (uint64_t i = 0; i < walk->count; i++) {
+        walk->scratch[count] = walk->prefixes[i] & ~OF_OTHER;
+        count += walk->prefixes[i] & OF_OTHER;
+    }
+    return prefixes_append(&merger->result->added, walk->scratch, count, walk->allocator);
+}
+
+/* Counts what is new of the range, and unmarks it. */
+static void count_added(struct merger *merger)
+{
+    struct joint_walk *walk = &merger->walk;
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < walk->count; i++) {
+        count += walk->prefixes[i] & OF_OTHER;
+        walk->prefixes[i] &= ~OF_OTHER;
+    }
+    merger->result->unseen += count;
+}
+
+static bool unite_range(struct merger *merger)
+{
+    struct joint_walk *walk = &merger->walk;
+    merger->sum = joint_census(walk, 0).sum + joint_census(walk, 1).sum;
+    if (!joint_gather(walk, 0))
+        return false;
+    uint64_t own = walk->count;
+    if (!joint_gather(walk, 1) || !joint_reserve(walk, 1))
+        return false;
+    for (uint64_t i = own; i < walk->count; i++)
+        walk->prefixes[i] |= OF_OTHER;
+    uint64_t earlier = earlier_of(walk);
+    if (earlier)
+        keep_one(merger, earlier);
+    else {
+        joint_sort(walk);
+        drop_covered(merger);
+    }
+    if (!list_added(merger))
+        return false;
+    count_added(merger);
+    return true;
+}
+
+/* The next child of the root, of what stays of the range from some prefix on. */
+static roost_status make_child(struct merger *merger, uint64_t start, uint64_t *first)
+{
+    struct prefix_table *built = merger->built;
+    uint64_t *prefixes = merger->walk.prefixes + *first;
+    unsigned depth = depth_of_child(built->root, merger->child);
+    uint64_t end = range_end(start, depth), count = count_until(prefixes, merger->walk.count - *first, end);
+    uint64_t last = count ? prefixes[count - 1] : 0;
+    uint128 sum = end == merger->walk.end ? merger->sum : sum_of(built, start, prefixes, count);
+    node child = new_sorted_child(built, start, depth, prefixes, count, sum);
+    *child_at(built->root, merger->child++) = child;
+    if (!child)
+        return ROOST_NO_MEMORY;
+    merger->sum -= sum;
+    built->root->count += is_nested(child) ? 0 : count;
+    *first += count;
+    if (last && last_covered(last) > end)
+        merger->walk.prefixes[--*first] = last; /* it goes on in the next */
+    return built->bytes > built->most_bytes ? ROOST_TOO_LARGE : ROOST_OK;
+}
+
+static roost_status build_range(struct merger *merger)
+{
+    roost_status status = unite_range(merger) ? ROOST_OK : ROOST_NO_MEMORY;
+    uint64_t first = 0, start = merger->walk.start;
+    while (status == ROOST_OK) {
+        uint64_t end = range_end(start, depth_of_child(merger->built->root, merger->child));
+        status = make_child(merger, start, &first);
+        if (end == merger->walk.end)
+            break;
+        start = end + 1;
+    }
+    return status;
+}
+
+/* The counts of both: what is covered is taken off as it is found. */
+static void count_both(struct prefix_table *built, const struct prefix_table *table, const struct prefix_table *other)
+{
+    built->count = table->count + other->count;
+    built->sum = table->sum + other->sum;
+    built->longest = table->longest > other->longest ? table->longest : other->longest;
+    for (unsigned length = 0; length <= MOST_LENGTH; length++)
+        built->counts[length] = table->counts[length] + other->counts[length];
+}
+
+/* `about`: so many there will be. */
+static roost_status build_union(struct merger *merger, const struct prefix_table *table,
+                                const struct prefix_table *other, uint64_t about)
+{
+    struct prefix_table *built = merger->built;
+    roost_status status = ROOST_OK;
+    built->root = new_directory(built, 0, about / built->target);
+    if (!built->root)
+        return ROOST_NO_MEMORY;
+    count_both(built, table, other);
+    built->dense = true;
+    joint_begin(&merger->walk, table, other, built);
+    while (status == ROOST_OK && joint_next(&merger->walk))
+        status = build_range(merger);
+    joint_end(&merger->walk);
+    built->dense = false;
+    if (status != ROOST_OK)
+        table_release(built);
+    return status;
+}
+
+/* Another table takes the place of this one. */
+static roost_status merge_many(struct prefix_table *table, const struct prefix_table *other, uint64_t about,
+                               struct merge_result *result)
+{
+    struct prefix_table built = *table;
+    built.root = NULL;
+    table_release(&built);
+    struct merger merger = {.built = &built, .result = result};
+    roost_status status = build_union(&merger, table, other, about);
+    if (status != ROOST_OK)
+        return status;
+    table_release(table);
+    *table = built;
+    return ROOST_OK;
+}
+
+roost_status table_merge(struct prefix_table *table, const struct prefix_table *other, struct merge_result *result)
+{
+    struct longer_list *list = &result->added;
+    struct progress progress = {.many = !table->root};
+    roost_status status = table->root ? list_unseen(table, other, list, &progress) : ROOST_OK;
+    if (status != ROOST_OK)
+        return status;
+    result->unseen = list->count;
+    if (!progress.many)
+        return table_add_all(table, list->prefixes, list->count);
+    double part = progress.seen ? (double)progress.unseen / (double)progress.seen : 1;
+    memory_release(&table->allocator, list->prefixes);
+    result->added = (struct longer_list){0};
+    result->unseen = 0;
+    return merge_many(table, other, table->count + (uint64_t)(part * (double)other->count), result);
+}
