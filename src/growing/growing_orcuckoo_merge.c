@@ -2,14 +2,30 @@
  * How two observed-remove filters of prefixes merge and compare: for every dot the larger of unseen < live < removed.
  * ../filter/orcuckoo_merge.c has the cases.
  *
- * What is to be dropped, entries of mine whose dots the other has seen and does not hold, and what is to be added,
- * entries of the other whose dots are unseen here, is listed first, and nothing changes meanwhile. Then few changes are
- * made in place, with room in the crowd that was reserved for them, which cannot fail; many are made to a copy of the
- * table, which takes its place when all of them are made.
+ * Both tables are walked together, range by range (joint_walk.c). What both have in slots is gathered with its tags,
+ * those of the other with the numbers that actors have here, and sorted together. Then an entry of both is next to
+ * itself and stays; one of this filter alone goes if the other has seen its dot, and one of the other alone comes if
+ * its dot is unseen here:
+ *
+ *     prefix 0110..  tag 3:120  here    } of both: stays
+ *     prefix 0110..  tag 3:120  there   }
+ *     prefix 0111..  tag 3:121  here      the other has seen 121 of this actor: it was removed there
+ *     prefix 1001..  tag 5:7    there     7 of this actor is unseen here: it comes
+ *
+ * Replicas that were copied from each other have most slots at the same places, and then only the buckets that differ
+ * are gathered. What is in a crowd (crowd.h) is looked up entry by entry.
+ *
+ *     few come      what is to be dropped and added is listed, and nothing changes meanwhile; then it is done in place,
+ *                   with room in the crowd that was reserved before, so that it cannot fail
+ *     many come     the lists are given up as soon as this shows, and a table is built of what stays and what comes,
+ *                   which takes the place of the old one at the end
  */
 #include "growing_orcuckoo.h"
 
 #include <string.h>
+
+#include "crowd.h"
+#include "joint_walk.h"
 
 /* Changes in place are at most so many, and a part of what the filter holds. */
 #define FEW_CHANGES 1024
@@ -60,15 +76,15 @@ static bool has_seen_removed(struct peer_view *view, struct entry entry)
 /* ---- lists of changes -------------------------------------------------------------------------------------------- */
 
 struct entry_list {
-    struct entry *entries;
+    struct prefix_entry *entries;
     uint64_t count, room;
 };
 
-static bool list_entry(struct entry_list *list, struct entry entry, const roost_allocator *allocator)
+static bool list_entry(struct entry_list *list, struct prefix_entry entry, const roost_allocator *allocator)
 {
     if (list->count == list->room) {
         uint64_t room = list->room ? 2 * list->room : 64;
-        struct entry *entries = memory_allocate(allocator, room * sizeof *entries);
+        struct prefix_entry *entries = memory_allocate(allocator, room * sizeof *entries);
         if (!entries)
             return false;
         if (list->count)
@@ -81,66 +97,54 @@ static bool list_entry(struct entry_list *list, struct entry entry, const roost_
     return true;
 }
 
-typedef bool entry_test(struct peer_view *view, struct entry entry);
-
-static bool is_unseen(struct peer_view *view, struct entry entry)
+static void release_list(struct entry_list *list, const roost_allocator *allocator)
 {
-    return !has_seen(view, entry);
-}
-
-/* The entries of the view's filter for which the test holds. False without memory. */
-static bool list_entries(struct entry_list *list, struct peer_view view, entry_test *test,
-                         const roost_allocator *allocator)
-{
-    struct entry entries[ENTRIES_AT_ONCE];
-    struct entry_walk walk = {0};
-    for (size_t count; (count = view.filter->store->next(view.filter, &walk, entries)) > 0;)
-        for (size_t i = 0; i < count; i++)
-            if (test(&view, entries[i]) && !list_entry(list, entries[i], allocator))
-                return false;
-    return true;
+    memory_release(allocator, list->entries);
+    *list = (struct entry_list){0};
 }
 
 /* ---- merge ------------------------------------------------------------------------------------------------------- */
 
+/* Of an actor: what the other side has seen, for entries that are here, and for entries that are there. */
+struct actor_view {
+    uint64_t actor;
+    uint32_t contiguous[2]; /* its dots from 1 to this one, */
+    uint32_t largest[2];    /* and none beyond this one */
+};
+
 struct merge {
     struct growing_orcuckoo *filter;
-    const struct observed *other;
+    const struct growing_orcuckoo *other;
+    const roost_allocator *allocator;
     struct causal_context unseen, joined;
-    struct entry_list removed, added; /* the numbers of those added are the other's, until they are translated */
-    struct actors actors;             /* as they were before, */
-    bool numbered;                    /* if there may be more of them now */
-    struct prefix_table copy;         /* that takes the changes; without a root: none */
+    struct actors actors;     /* as they were before, */
+    bool numbered;            /* if there may be more of them now */
+    struct actor_view *views; /* by number here */
+    uint32_t *numbers;        /* here, by number there; NULL: they are the same */
+    struct entry_list removed, added;
+    uint64_t seen;  /* entries of the other that were looked at */
+    uint64_t come;  /* how many of these are unseen here */
+    uint128 sum;    /* of the hashes of those that come, less those that go */
+    bool subtracts; /* what comes is all that the other has, less what is seen here: quicker where that is little */
+    struct prefix_table built; /* that is to take the place of the table; without a root: none */
 };
 
 static void merge_end(struct merge *merge)
 {
-    const roost_allocator *allocator = &merge->filter->observed.base.environment.allocator;
-    causal_release(&merge->unseen, allocator);
-    causal_release(&merge->joined, allocator);
-    memory_release(allocator, merge->removed.entries);
-    memory_release(allocator, merge->added.entries);
-    actors_release(&merge->actors, allocator);
-}
-
-static roost_status list_changes(struct merge *merge)
-{
-    struct observed *filter = &merge->filter->observed;
-    const roost_allocator *allocator = &filter->base.environment.allocator;
-    bool listed = causal_difference(&merge->unseen, &merge->other->causal, &filter->causal, allocator) &&
-                  list_entries(&merge->removed, peer_view_of(filter, merge->other), has_seen_removed, allocator) &&
-                  (merge->unseen.dots == 0 ||
-                   (causal_union(&merge->joined, &filter->causal, &merge->other->causal, allocator) &&
-                    list_entries(&merge->added, peer_view_of(merge->other, filter), is_unseen, allocator)));
-    return listed ? ROOST_OK : ROOST_NO_MEMORY;
+    causal_release(&merge->unseen, merge->allocator);
+    causal_release(&merge->joined, merge->allocator);
+    actors_release(&merge->actors, merge->allocator);
+    memory_release(merge->allocator, merge->views);
+    memory_release(merge->allocator, merge->numbers);
+    release_list(&merge->removed, merge->allocator);
+    release_list(&merge->added, merge->allocator);
 }
 
 /* New actors stay only if all goes well: otherwise refused merges could use up the numbers. */
 static roost_status number_new_actors(struct merge *merge)
 {
     struct observed *filter = &merge->filter->observed;
-    const roost_allocator *allocator = &filter->base.environment.allocator;
-    merge->numbered = actors_copy(&merge->actors, &filter->actors, allocator);
+    merge->numbered = actors_copy(&merge->actors, &filter->actors, merge->allocator);
     if (!merge->numbered)
         return ROOST_NO_MEMORY;
     return number_actors(filter, &merge->unseen);
@@ -154,79 +158,401 @@ static void take_back_actors(struct merge *merge)
     merge->actors = changed;
 }
 
-static void translate_added(struct merge *merge)
+/* What entries of which dots are seen on the other side. */
+static bool view_actors(struct merge *merge)
 {
-    const struct actors *actors = &merge->filter->observed.actors, *others = &merge->other->actors;
-    uint32_t last = NO_ACTOR, number = NO_ACTOR;
-    for (uint64_t i = 0; i < merge->added.count; i++) {
-        struct entry *entry = &merge->added.entries[i];
-        if (entry->number != last) {
-            last = entry->number;
-            number = actors_find(actors, others->list[last].id);
+    const struct observed *sides[2] = {&merge->other->observed, &merge->filter->observed};
+    const struct actors *actors = &merge->filter->observed.actors;
+    merge->views = memory_allocate(merge->allocator, (actors->count + 1) * sizeof *merge->views);
+    for (uint32_t i = 0; merge->views && i < actors->count; i++) {
+        struct actor_view *view = &merge->views[i];
+        view->actor = actors->list[i].id;
+        for (unsigned side = 0; side < 2; side++) {
+            view->contiguous[side] = causal_contiguous(&sides[side]->causal, view->actor);
+            view->largest[side] = causal_largest(&sides[side]->causal, view->actor);
         }
-        entry->number = number;
     }
+    return merge->views != NULL;
 }
+
+static bool have_same_numbers(const struct actors *actors, const struct actors *others)
+{
+    for (uint32_t i = 0; i < others->count; i++)
+        if (i >= actors->count || actors->list[i].id != others->list[i].id)
+            return false;
+    return true;
+}
+
+static bool translate_numbers(struct merge *merge)
+{
+    const struct actors *actors = &merge->filter->observed.actors, *others = &merge->other->observed.actors;
+    if (have_same_numbers(actors, others))
+        return true;
+    merge->numbers = memory_allocate(merge->allocator, (others->count + 1) * sizeof *merge->numbers);
+    for (uint32_t i = 0; merge->numbers && i < others->count; i++)
+        merge->numbers[i] = actors_find(actors, others->list[i].id);
+    return merge->numbers != NULL;
+}
+
+/* All that is known before entries are looked at. */
+static roost_status begin(struct merge *merge)
+{
+    const struct causal_context *here = &merge->filter->observed.causal, *there = &merge->other->observed.causal;
+    if (!causal_difference(&merge->unseen, there, here, merge->allocator) ||
+        (merge->unseen.dots > 0 && !causal_union(&merge->joined, here, there, merge->allocator)))
+        return ROOST_NO_MEMORY;
+    roost_status status = merge->unseen.dots > 0 ? number_new_actors(merge) : ROOST_OK;
+    if (status != ROOST_OK)
+        return status;
+    return view_actors(merge) && translate_numbers(merge) ? ROOST_OK : ROOST_NO_MEMORY;
+}
+
+/* ---- ranges ------------------------------------------------------------------------------------------------------
+ *
+ * While they are sorted, tags have a lowest bit more, which says whose they are: 1 for those of the other.
+ */
+
+static inline uint64_t tag_here(const struct merge *merge, uint64_t tag)
+{
+    return merge->numbers ? (uint64_t)merge->numbers[tag >> 32] << 32 | (uint32_t)tag : tag;
+}
+
+static bool gather_sides(struct merge *merge, struct joint_walk *walk, bool all)
+{
+    bool may_skip = !all && !merge->numbers;
+    if (!(may_skip ? joint_gather_unlike(walk, 0) : joint_gather(walk, 0)))
+        return false;
+    uint64_t own = walk->count;
+    if (!(may_skip ? joint_gather_unlike(walk, 1) : joint_gather(walk, 1)))
+        return false;
+    for (uint64_t i = 0; i < own; i++)
+        walk->tags[i] = walk->tags[i] << 1;
+    for (uint64_t i = own; i < walk->count; i++)
+        walk->tags[i] = tag_here(merge, walk->tags[i]) << 1 | OF_OTHER;
+    return true;
+}
+
+/* Whether the other side has seen the dot of an entry. */
+static ALWAYS_INLINE bool is_seen(const struct merge *merge, uint64_t tag, unsigned side)
+{
+    const struct actor_view *view = &merge->views[tag >> 32];
+    uint32_t counter = (uint32_t)tag;
+    return counter <= view->contiguous[side] ||
+           (counter <= view->largest[side] &&
+            causal_contains(side ? &merge->filter->observed.causal : &merge->other->observed.causal, view->actor,
+                            counter));
+}
+
+/* Whether the other has an entry that is not in its slots, or there at all. */
+static bool other_crowd_holds(const struct merge *merge, struct prefix_entry entry)
+{
+    const struct crowd *crowd = merge->other->table.crowd;
+    if (!crowd)
+        return false;
+    uint64_t number = actors_find(&merge->other->observed.actors, merge->views[entry.tag >> 32].actor);
+    return stash_find_entry(&crowd->stash, entry.prefix, number << 32 | (uint32_t)entry.tag) != NO_NODE;
+}
+
+static uint128 hash_of(const struct merge *merge, struct prefix_entry entry)
+{
+    return entry_hash(&merge->filter->observed, entry_of_prefix(entry));
+}
+
+static bool goes(struct merge *merge, struct prefix_entry entry)
+{
+    merge->sum -= hash_of(merge, entry);
+    return list_entry(&merge->removed, entry, merge->allocator);
+}
+
+/* Keeps what stays and what comes, of what was gathered and sorted. What goes is listed. */
+static bool compare_range(struct merge *merge, struct joint_walk *walk)
+{
+    uint64_t *prefixes = walk->prefixes, *tags = walk->tags, kept = 0;
+    for (uint64_t i = 0; i < walk->count; i++) {
+        const struct prefix_entry entry = {prefixes[i], tags[i] >> 1};
+        const unsigned side = tags[i] & OF_OTHER;
+        bool in_both = i + 1 < walk->count && prefixes[i + 1] == prefixes[i] && (tags[i + 1] ^ tags[i]) == OF_OTHER;
+        prefixes[kept] = prefixes[i];
+        tags[kept] = tags[i];
+        if (in_both || !is_seen(merge, entry.tag, side)) {
+            kept++;
+            i += in_both;
+        } else if (!side && other_crowd_holds(merge, entry))
+            kept++;
+        else if (!side && !goes(merge, entry))
+            return false;
+        if (merge->subtracts && (in_both || (side && is_seen(merge, entry.tag, side))))
+            merge->sum -= hash_of(merge, entry);
+    }
+    walk->count = kept;
+    return true;
+}
+
+/* An entry comes: it is listed if that is wanted. */
+static bool comes(struct merge *merge, struct prefix_entry entry, bool lists)
+{
+    if (!merge->subtracts)
+        merge->sum += hash_of(merge, entry);
+    return !lists || list_entry(&merge->added, entry, merge->allocator);
+}
+
+/* Of what stays of a range: what comes; and the tags of all are as they were. */
+static bool take_range(struct merge *merge, struct joint_walk *walk, bool lists)
+{
+    uint64_t come = 0;
+    for (uint64_t i = 0; i < walk->count; i++) {
+        bool is_new = walk->tags[i] & OF_OTHER;
+        walk->tags[i] >>= 1;
+        come += is_new;
+        if (is_new && (lists || !merge->subtracts) &&
+            !comes(merge, (struct prefix_entry){walk->prefixes[i], walk->tags[i]}, lists))
+            return false;
+    }
+    merge->come += come;
+    return true;
+}
+
+static bool merge_range(struct merge *merge, struct joint_walk *walk, bool all, bool lists)
+{
+    if (!gather_sides(merge, walk, all))
+        return false;
+    joint_sort(walk);
+    return compare_range(merge, walk) && take_range(merge, walk, lists);
+}
+
+/* ---- crowds ------------------------------------------------------------------------------------------------------ */
+
+/* What is in the crowd of one side, from a position on, which moves; false at the end. */
+static bool next_in_crowd(const struct prefix_table *table, uint64_t *position, struct prefix_entry *entry)
+{
+    const struct stash *stash = table->crowd ? &table->crowd->stash : NULL;
+    while (stash && *position < stash->used) {
+        const struct stash_node *held = &stash->nodes[(*position)++];
+        *entry = (struct prefix_entry){held->key, held->tag};
+        if (held->key)
+            return true;
+    }
+    return false;
+}
+
+static bool is_removed(const struct merge *merge, struct prefix_entry entry)
+{
+    if (!is_seen(merge, entry.tag, 0))
+        return false;
+    uint64_t number = actors_find(&merge->other->observed.actors, merge->views[entry.tag >> 32].actor);
+    return !tagged_holds(&merge->other->table, (struct prefix_entry){entry.prefix, number << 32 | (uint32_t)entry.tag});
+}
+
+/* The same for what has no slot. What stays or comes is put into a table that is built; without one, what comes is
+   listed. */
+static roost_status merge_crowds(struct merge *merge, bool lists)
+{
+    struct prefix_table *built = merge->built.root ? &merge->built : NULL;
+    struct prefix_entry entry;
+    roost_status status = ROOST_OK;
+    for (uint64_t at = 0; status == ROOST_OK && next_in_crowd(&merge->filter->table, &at, &entry);)
+        if (!is_removed(merge, entry))
+            status = built ? tagged_put(built, entry) : ROOST_OK;
+        else if (!goes(merge, entry))
+            status = ROOST_NO_MEMORY;
+    for (uint64_t at = 0; status == ROOST_OK && next_in_crowd(&merge->other->table, &at, &entry);) {
+        entry.tag = tag_here(merge, entry.tag);
+        bool seen = is_seen(merge, entry.tag, 1);
+        merge->seen++;
+        merge->come += !seen;
+        if (seen)
+            merge->sum -= merge->subtracts ? hash_of(merge, entry) : 0;
+        else if (!comes(merge, entry, lists))
+            status = ROOST_NO_MEMORY;
+        else if (built)
+            status = tagged_put(built, entry);
+    }
+    return status;
+}
+
+/* ---- few --------------------------------------------------------------------------------------------------------- */
 
 static bool are_few(const struct merge *merge)
 {
-    return merge->added.count <= FEW_CHANGES + merge->filter->table.count / FEW_OF;
+    return merge->come <= FEW_CHANGES + merge->filter->table.count / FEW_OF;
 }
 
-static roost_status change_copy(struct merge *merge)
+/* Lists what goes and what comes, as long as few come. */
+static roost_status list_changes(struct merge *merge)
 {
-    const roost_environment *environment = &merge->filter->observed.own.environment;
-    tagged_init(&merge->copy, merge->filter->observed.base.config->seed, environment);
-    merge->copy.target = merge->filter->table.target;
-    merge->copy.copy_job = merge->filter->table.copy_job;
-    roost_status status = table_copy(&merge->copy, &merge->filter->table);
-    for (uint64_t i = 0; i < merge->removed.count && status == ROOST_OK; i++)
-        tagged_drop(&merge->copy, prefix_entry_of(merge->removed.entries[i]));
-    if (status == ROOST_OK)
-        tagged_make_room(&merge->copy, merge->added.count);
-    for (uint64_t i = 0; i < merge->added.count && status == ROOST_OK; i++)
-        status = tagged_put(&merge->copy, prefix_entry_of(merge->added.entries[i]));
-    if (status != ROOST_OK)
-        table_release(&merge->copy);
+    struct joint_walk walk;
+    roost_status status = ROOST_OK;
+    joint_begin(&walk, &merge->filter->table, &merge->other->table, NULL);
+    while (status == ROOST_OK && are_few(merge) && joint_next(&walk)) {
+        merge->seen += joint_census(&walk, 1).count;
+        status = merge_range(merge, &walk, false, true) ? ROOST_OK : ROOST_NO_MEMORY;
+    }
+    joint_end(&walk);
+    return status == ROOST_OK && are_few(merge) ? merge_crowds(merge, true) : status;
+}
+
+/* ---- many -------------------------------------------------------------------------------------------------------- */
+
+/* Shorter entries than this may span children of the root. */
+static unsigned shortest_in_child(const struct prefix_table *table)
+{
+    return table->root->depth + 1u;
+}
+
+/* What spans children is put later, one by one. */
+static bool part_late(struct merge *merge, struct joint_walk *walk, struct entry_list *late)
+{
+    const unsigned shortest = shortest_in_child(&merge->built);
+    const uint64_t mark = UINT64_C(1) << (63 - shortest);
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < walk->count; i++) {
+        const struct prefix_entry entry = {walk->prefixes[i], walk->tags[i]};
+        walk->prefixes[kept] = entry.prefix;
+        walk->tags[kept] = entry.tag;
+        bool is_late = end_mark(entry.prefix) > mark;
+        kept += !is_late;
+        if (__builtin_expect(is_late, 0) && !list_entry(late, entry, merge->allocator))
+            return false;
+    }
+    walk->count = kept;
+    return true;
+}
+
+/* How many of the prefixes, from the first on, are at this hash or before. */
+static uint64_t count_until(const uint64_t *prefixes, uint64_t count, uint64_t end)
+{
+    uint64_t from = 0, to = count;
+    while (from < to) {
+        uint64_t middle = from + (to - from) / 2;
+        if (prefixes[middle] <= end)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+/* The children of the root that are the present range. */
+static roost_status build_children(struct merge *merge, const struct joint_walk *walk, uint64_t *child,
+                                   struct entry_list *late)
+{
+    roost_status status = ROOST_OK;
+    uint64_t done = 0;
+    for (uint64_t start = walk->start, end = 0; status == ROOST_OK && end != walk->end; start = end + 1, ++*child) {
+        end = range_end(start, depth_of_child(merge->built.root, *child));
+        uint64_t some = count_until(walk->prefixes + done, walk->count - done, end);
+        struct prefix_run run = {walk->prefixes + done, walk->tags + done, some, 0};
+        status = tagged_build_child(&merge->built, *child, start, &run);
+        for (uint64_t i = run.count; i < some && status == ROOST_OK; i++)
+            if (!list_entry(late, (struct prefix_entry){run.prefixes[i], run.tags[i]}, merge->allocator))
+                status = ROOST_NO_MEMORY;
+        done += some;
+    }
     return status;
 }
+
+static roost_status build_ranges(struct merge *merge, struct entry_list *late, bool lists)
+{
+    struct joint_walk walk;
+    roost_status status = ROOST_OK;
+    uint64_t child = 0;
+    joint_begin(&walk, &merge->filter->table, &merge->other->table, &merge->built);
+    while (status == ROOST_OK && joint_next(&walk))
+        status = merge_range(merge, &walk, true, lists) && part_late(merge, &walk, late)
+                     ? build_children(merge, &walk, &child, late)
+                     : ROOST_NO_MEMORY;
+    joint_end(&walk);
+    return status;
+}
+
+/* Another table, and lists of what changed where the journal wants them. */
+static roost_status build_table(struct merge *merge, uint64_t about)
+{
+    const bool lists = journal_is_on(merge->filter->observed.base.journal);
+    struct prefix_table *built = &merge->built;
+    struct entry_list late = {0};
+    tagged_init(built, merge->filter->table.seed, &merge->filter->observed.own.environment);
+    built->target = merge->filter->table.target;
+    built->copy_job = merge->filter->table.copy_job;
+    built->root = new_directory(built, 0, about / built->target);
+    if (!built->root)
+        return ROOST_NO_MEMORY;
+    roost_status status = build_ranges(merge, &late, lists);
+    for (uint64_t i = 0; i < late.count && status == ROOST_OK; i++)
+        status = tagged_put(built, late.entries[i]);
+    release_list(&late, merge->allocator);
+    return status == ROOST_OK ? merge_crowds(merge, lists) : status;
+}
+
+/* From the beginning. */
+static roost_status build_changes(struct merge *merge)
+{
+    double part = merge->seen ? (double)merge->come / (double)merge->seen : 1;
+    uint64_t about = merge->filter->table.count + (uint64_t)(part * (double)merge->other->table.count);
+    release_list(&merge->removed, merge->allocator);
+    release_list(&merge->added, merge->allocator);
+    merge->come = merge->seen = 0;
+    merge->subtracts = part > 0.5;
+    merge->sum = merge->subtracts ? merge->other->observed.sum : 0;
+    roost_status status = build_table(merge, about);
+    if (status != ROOST_OK && merge->built.root)
+        table_release(&merge->built);
+    return status;
+}
+
+/* ---- both -------------------------------------------------------------------------------------------------------- */
 
 /* All that can fail. */
 static roost_status prepare(struct merge *merge)
 {
     struct observed *filter = &merge->filter->observed;
     uint64_t before = observed_bytes(filter);
-    roost_status status = number_new_actors(merge);
-    if (status != ROOST_OK)
-        return status;
-    translate_added(merge);
-    status = are_few(merge) ? tagged_reserve(&merge->filter->table, merge->added.count) : change_copy(merge);
+    roost_status status =
+        are_few(merge) ? tagged_reserve(&merge->filter->table, merge->added.count) : build_changes(merge);
     if (status != ROOST_OK)
         return status;
     uint64_t grown = merge->joined.room > filter->causal.room ? merge->joined.room - filter->causal.room : 0;
     uint64_t bytes = observed_bytes(filter) + grown * sizeof *merge->joined.runs;
-    if (merge->copy.root)
-        bytes += tagged_bytes(&merge->copy) - tagged_bytes(&merge->filter->table);
+    if (merge->built.root)
+        bytes += tagged_bytes(&merge->built) - tagged_bytes(&merge->filter->table);
     if (bytes <= filter->base.environment.common->memory_limit || bytes <= before)
         return ROOST_OK;
-    if (merge->copy.root)
-        table_release(&merge->copy);
+    if (merge->built.root)
+        table_release(&merge->built);
     return ROOST_TOO_LARGE;
 }
 
 static void note_changes(struct merge *merge)
 {
     struct observed *filter = &merge->filter->observed;
+    note_runs(filter, &merge->unseen); /* before those that are live: see orcuckoo_merge.c */
+    if (!journal_is_on(filter->base.journal))
+        return;
     for (uint64_t i = 0; i < merge->removed.count; i++) {
-        struct entry entry = merge->removed.entries[i];
-        filter->sum -= entry_hash(filter, entry);
+        struct entry entry = entry_of_prefix(merge->removed.entries[i]);
         note_change(filter, CHANGE_DEAD, entry.key, entry.number, entry.counter);
     }
     for (uint64_t i = 0; i < merge->added.count; i++) {
-        struct entry entry = merge->added.entries[i];
-        filter->sum += entry_hash(filter, entry);
+        struct entry entry = entry_of_prefix(merge->added.entries[i]);
         note_change(filter, CHANGE_LIVE, entry.key, entry.number, entry.counter);
     }
+}
+
+/* Room for all that comes was reserved. */
+static void change_in_place(struct merge *merge)
+{
+    struct prefix_table *table = &merge->filter->table;
+    for (uint64_t i = 0; i < merge->removed.count; i++)
+        tagged_drop(table, merge->removed.entries[i]);
+    for (uint64_t done = 0, left; (left = merge->added.count - done) > 0;) {
+        const struct prefix_entry *entries = merge->added.entries + done;
+        size_t some = tagged_put_entries(table, entries, left < TAGGED_AT_ONCE ? left : TAGGED_AT_ONCE);
+        if (some == 0)
+            (void)!tagged_put(table, *entries);
+        done += some ? some : 1;
+    }
+    for (uint64_t i = 0; i < merge->removed.count; i++)
+        tagged_shrink(table, merge->removed.entries[i].prefix);
 }
 
 /* None of it fails. */
@@ -234,19 +560,13 @@ static void commit(struct merge *merge)
 {
     struct growing_orcuckoo *filter = merge->filter;
     struct causal_context old = filter->observed.causal;
-    note_runs(&filter->observed, &merge->unseen); /* before those that are live: see orcuckoo_merge.c */
     note_changes(merge);
-    if (merge->copy.root) {
+    filter->observed.sum += merge->sum;
+    if (merge->built.root) {
         table_release(&filter->table);
-        filter->table = merge->copy;
-    } else {
-        for (uint64_t i = 0; i < merge->removed.count; i++)
-            tagged_drop(&filter->table, prefix_entry_of(merge->removed.entries[i]));
-        for (uint64_t i = 0; i < merge->added.count; i++)
-            (void)!tagged_put(&filter->table, prefix_entry_of(merge->added.entries[i])); /* reserved */
-    }
-    for (uint64_t i = 0; i < merge->removed.count; i++)
-        tagged_shrink(&filter->table, prefix_at(merge->removed.entries[i].key));
+        filter->table = merge->built;
+    } else
+        change_in_place(merge);
     if (merge->unseen.dots > 0) {
         filter->observed.causal = merge->joined;
         filter->observed.run = 0;
@@ -264,20 +584,24 @@ static bool are_equal(const struct observed *filter, const struct observed *othe
 
 roost_status growing_orcuckoo_merge(roost_filter *base, bool *changed, const roost_filter *other)
 {
-    struct merge merge = {.filter = as_growing_orcuckoo(base), .other = as_const_observed(other)};
+    struct merge merge = {.filter = as_growing_orcuckoo(base),
+                          .other = as_const_growing_orcuckoo(other),
+                          .allocator = &base->environment.allocator};
     *changed = false;
-    if (are_equal(&merge.filter->observed, merge.other))
+    if (are_equal(&merge.filter->observed, &merge.other->observed))
         return ROOST_OK;
-    roost_status status = list_changes(&merge);
+    roost_status status = begin(&merge);
+    if (status == ROOST_OK)
+        status = list_changes(&merge);
     if (status == ROOST_OK && (merge.removed.count > 0 || merge.unseen.dots > 0)) {
         status = prepare(&merge);
         if (status == ROOST_OK)
             commit(&merge);
-        else if (merge.numbered)
-            take_back_actors(&merge);
         tagged_release_reserve(&merge.filter->table);
         *changed = status == ROOST_OK;
     }
+    if (!*changed && merge.numbered)
+        take_back_actors(&merge);
     merge_end(&merge);
     return status;
 }

@@ -117,39 +117,44 @@ static void count_gathered(struct joint_walk *walk, const struct segment *segmen
     walk->count += count;
 }
 
-bool joint_gather_segment(struct joint_walk *walk, const struct segment *segment)
+static struct prefix_run next_run(const struct joint_walk *walk)
 {
-    if (!joint_reserve(walk, segment_room(segment)))
-        return false;
-    struct prefix_run run = {walk->prefixes + walk->count, walk->tags ? walk->tags + walk->count : NULL, 0, 0};
-    segment_gather(segment, &run);
-    count_gathered(walk, segment, run.count);
-    return true;
+    return (struct prefix_run){walk->prefixes + walk->count, walk->tags ? walk->tags + walk->count : NULL, 0, 0};
 }
 
 bool joint_gather(struct joint_walk *walk, unsigned which)
 {
     const struct segment *segment = joint_segment(walk, which, walk->start);
     while (segment) {
-        if (!joint_gather_segment(walk, segment))
+        if (!joint_reserve(walk, segment_room(segment)))
             return false;
+        struct prefix_run run = next_run(walk);
+        segment_gather(segment, &run);
+        count_gathered(walk, segment, run.count);
         uint64_t end = range_end(segment->start, segment->depth);
         segment = end < walk->end ? joint_segment(walk, which, end + 1) : NULL;
     }
     return true;
 }
 
-bool joint_gather_unlike(struct joint_walk *walk)
+/* Whether one segment of either table is the present range. */
+static bool are_one_segment(const struct joint_walk *walk)
 {
-    const struct segment *segment = joint_segment(walk, 0, walk->start), *other = joint_segment(walk, 1, walk->start);
-    uint64_t count;
-    if (!joint_is_one_segment(walk, segment) || !joint_is_one_segment(walk, other))
-        return joint_gather(walk, 1);
-    if (!joint_reserve(walk, segment_room(other)))
+    return joint_is_one_segment(walk, joint_segment(walk, 0, walk->start)) &&
+           joint_is_one_segment(walk, joint_segment(walk, 1, walk->start));
+}
+
+bool joint_gather_unlike(struct joint_walk *walk, unsigned which)
+{
+    if (!are_one_segment(walk))
+        return joint_gather(walk, which);
+    const struct segment *segment = joint_segment(walk, which, walk->start);
+    if (!joint_reserve(walk, segment_room(segment)))
         return false;
-    if (!segment_gather_unlike(other, segment, walk->prefixes + walk->count, &count))
-        return joint_gather(walk, 1);
-    count_gathered(walk, other, count);
+    struct prefix_run run = next_run(walk);
+    if (!segment_gather_unlike(segment, joint_segment(walk, !which, walk->start), &run))
+        return joint_gather(walk, which);
+    count_gathered(walk, segment, run.count);
     return true;
 }
 

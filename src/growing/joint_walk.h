@@ -55,12 +55,11 @@ struct joint_census joint_census(const struct joint_walk *walk, unsigned which);
 /* The prefix of a table that began before the present range, which then lies in it; 0: there is none. */
 uint64_t joint_earlier(const struct joint_walk *walk, unsigned which);
 
-/* Gathers what begins in a segment, but for what is in the crowd; false without memory. */
-bool joint_gather_segment(struct joint_walk *walk, const struct segment *segment);
-/* The same of all segments that a table has in the range. */
+/* Gathers what begins in the segments that a table has in the range, but for what is in the crowd; false without
+   memory. */
 bool joint_gather(struct joint_walk *walk, unsigned which);
-/* The same of the other table, maybe without what lies in the same slots of the first; without tags. */
-bool joint_gather_unlike(struct joint_walk *walk);
+/* The same, maybe without what lies in the same slots in both tables, with the same tags. */
+bool joint_gather_unlike(struct joint_walk *walk, unsigned which);
 /* Room for so many more; false without memory. */
 bool joint_reserve(struct joint_walk *walk, uint64_t more);
 

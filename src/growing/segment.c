@@ -480,39 +480,45 @@ static bool have_one_layout(const struct segment *segment, const struct segment 
 }
 
 /* What is in slots of one bucket and not in the same slots of another segment, but for what serves look-ups only. */
-static uint64_t gather_bucket(const struct segment *segment, const struct segment *other, uint32_t bucket,
-                              uint64_t *prefixes)
+static void gather_bucket(const struct segment *segment, const struct segment *other, uint32_t bucket,
+                          struct prefix_run *run)
 {
     const uint64_t inverse = inverse_of(segment), rest = low_bits(rest_bits_of(segment));
-    uint64_t count = 0;
     for (unsigned i = 0; i < SLOTS; i++) {
-        uint64_t slot = slot_at(segment, bucket, i);
-        if ((slot & rest) == 0 || slot == slot_at(other, bucket, i))
+        uint64_t slot = slot_at(segment, bucket, i), tag = tag_at(segment, bucket, i);
+        if ((slot & rest) == 0 || (slot == slot_at(other, bucket, i) && tag == tag_at(other, bucket, i)))
             continue;
-        prefixes[count] = prefix_in_slot(segment, inverse, bucket, slot);
-        count += !is_index(segment, prefixes[count]);
+        uint64_t prefix = prefix_in_slot(segment, inverse, bucket, slot);
+        if (run->tags)
+            run->tags[run->count] = unpack_tag(tag, segment->number_bits);
+        else if (is_index(segment, prefix))
+            continue;
+        run->prefixes[run->count++] = prefix;
     }
-    return count;
 }
 
-bool segment_gather_unlike(const struct segment *segment, const struct segment *other, uint64_t *prefixes,
-                           uint64_t *count)
+static bool have_equal_tags(const struct segment *segment, const struct segment *other, uint32_t bucket)
+{
+    return !segment->tags.width || are_equal(bucket_in(segment, segment->tags, bucket),
+                                             bucket_in(other, other->tags, bucket), segment->tags.width);
+}
+
+bool segment_gather_unlike(const struct segment *segment, const struct segment *other, struct prefix_run *run)
 {
     const unsigned width = segment->slots.width;
     uint32_t unlike = 0, bucket = 0, most = segment->buckets / UNLIKE_OF;
     if (!have_one_layout(segment, other))
         return false;
-    *count = gather_lists(segment, prefixes);
+    run->count = run->listed = gather_lists(segment, run->prefixes);
     for (unsigned block = 0; bucket < segment->buckets && unlike <= most; block++) {
         const uint8_t *slots = segment->blocks[block], *others = other->blocks[block];
-        uint32_t left = segment->buckets - bucket,
-                 here = left < segment->slots.per_block ? left : segment->slots.per_block;
-        for (uint32_t i = 0; i < here; i++, slots += width, others += width)
-            if (!are_equal(slots, others, width)) {
-                *count += gather_bucket(segment, other, bucket + i, prefixes + *count);
+        uint32_t left = segment->buckets - bucket, per_block = segment->slots.per_block;
+        uint32_t end = bucket + (left < per_block ? left : per_block);
+        for (; bucket < end; bucket++, slots += width, others += width)
+            if (!are_equal(slots, others, width) || !have_equal_tags(segment, other, bucket)) {
+                gather_bucket(segment, other, bucket, run);
                 unlike++;
             }
-        bucket += here;
     }
     return unlike <= most;
 }

@@ -91,13 +91,12 @@ uint32_t segment_remove_covered(struct segment *segment, uint64_t prefix, uint64
 /* All that the segment holds, in no order, also what begins before it; with their tags if there are any. `run` has room
    for `segment_room`. */
 void segment_gather(const struct segment *segment, struct prefix_run *run);
+/* The same, but for what lies in the same slots of another segment, with the same tag if there are any. False where they
+   have different layouts, or most of their slots differ. */
+bool segment_gather_unlike(const struct segment *segment, const struct segment *other, struct prefix_run *run);
 /* The prefixes in order, the same several times if they have several tags. Returns how many. Both `prefixes` and
    `scratch` have room for `segment_room`, the latter twice. */
 uint64_t segment_list(const struct segment *segment, uint64_t *prefixes, uint64_t *scratch);
-/* All that the segment holds, but for what lies in the same slots of another, in no order; without tags. False where
-   they have different layouts, or most of their slots differ. `prefixes` has room for `segment_room`. */
-bool segment_gather_unlike(const struct segment *segment, const struct segment *other, uint64_t *prefixes,
-                           uint64_t *count);
 /* Whether a prefix counts here: of the segments that it spans, in the first. */
 static inline bool begins_here(const struct segment *segment, uint64_t prefix)
 {

@@ -98,7 +98,7 @@ static uint64_t list_in_segments(struct joint_walk *walk)
 static roost_status list_range(struct joint_walk *walk, struct longer_list *list)
 {
     const struct segment *segment = joint_segment(walk, 0, walk->start);
-    if (!joint_gather_unlike(walk))
+    if (!joint_gather_unlike(walk, 1))
         return ROOST_NO_MEMORY;
     uint64_t count = joint_is_one_segment(walk, segment) ? list_in_segment(walk, segment) : list_in_segments(walk);
     return prefixes_append(list, walk->prefixes, count, walk->allocator) ? ROOST_OK : ROOST_NO_MEMORY;

@@ -430,6 +430,35 @@ void tagged_make_room(struct prefix_table *table, uint64_t entries)
         (void)table_begin(table, segments);
 }
 
+/* ---- building ---------------------------------------------------------------------------------------------------- */
+
+static void count_run(struct prefix_table *table, const struct prefix_run *run)
+{
+    uint64_t last = 0, ends = 0;
+    for (uint64_t i = 0; i < run->count; i++) {
+        table->counts[prefix_length(run->prefixes[i])] += run->prefixes[i] != last;
+        last = run->prefixes[i];
+        ends |= end_mark(last);
+    }
+    unsigned longest = ends ? prefix_length(ends) : 0;
+    table->count += run->count;
+    table->longest = longest > table->longest ? (uint8_t)longest : table->longest;
+}
+
+roost_status tagged_build_child(struct prefix_table *table, uint64_t i, uint64_t start, struct prefix_run *run)
+{
+    const uint64_t most = (uint64_t)MOST_IN_SEGMENT * table->target;
+    const struct segment none = {.crowd = NULL};
+    run->count = run->count < most ? run->count : most;
+    node child = new_segment(table, start, depth_of_child(table->root, i), run, 0);
+    *child_at(table->root, i) = child;
+    if (!child || !take_crowd(table, &none, &child, 1))
+        return ROOST_NO_MEMORY;
+    count_run(table, run);
+    table->root->count += segment_of(child)->prefixes;
+    return table->bytes > table->most_bytes ? ROOST_TOO_LARGE : ROOST_OK;
+}
+
 /* ---- walks ------------------------------------------------------------------------------------------------------- */
 
 static uint32_t next_in_crowd(const struct prefix_table *table, struct tagged_walk *walk, struct prefix_entry *entries)

@@ -42,6 +42,10 @@ void tagged_release_reserve(struct prefix_table *table);
 /* A table that is empty gets segments for so many, as far as memory goes. */
 void tagged_make_room(struct prefix_table *table, uint64_t entries);
 
+/* Makes the i-th child of a root that is empty, which begins at this hash, of entries in order that begin and end in its
+   range. Takes as many of the first as a segment may have, and says so in the run. ROOST_NO_MEMORY, ROOST_TOO_LARGE. */
+roost_status tagged_build_child(struct prefix_table *table, uint64_t i, uint64_t start, struct prefix_run *run);
+
 /* A walk over all entries. All zero: not begun. It comes to the crowd last, where the rest of the position counts
    nodes. */
 struct tagged_walk {
