@@ -31,6 +31,9 @@
 #define FEW_CHANGES 1024
 #define FEW_OF      16
 
+/* Look-ups in an index take so many steps at most, on average. */
+#define MOST_STEPS 8
+
 /* What one filter knows of another one's actors: an answer at a time, since entries of one actor mostly come in a row. */
 struct peer_view {
     const struct observed *filter, *other;
@@ -217,19 +220,27 @@ static inline uint64_t tag_here(const struct merge *merge, uint64_t tag)
     return merge->numbers ? (uint64_t)merge->numbers[tag >> 32] << 32 | (uint32_t)tag : tag;
 }
 
-static bool gather_sides(struct merge *merge, struct joint_walk *walk, bool all)
+/* What this filter has, and from *own on what the other has. */
+static bool gather_sides(struct merge *merge, struct joint_walk *walk, bool all, uint64_t *own)
 {
     bool may_skip = !all && !merge->numbers;
     if (!(may_skip ? joint_gather_unlike(walk, 0) : joint_gather(walk, 0)))
         return false;
-    uint64_t own = walk->count;
+    *own = walk->count;
     if (!(may_skip ? joint_gather_unlike(walk, 1) : joint_gather(walk, 1)))
         return false;
+    for (uint64_t i = *own; merge->numbers && i < walk->count; i++)
+        walk->tags[i] = tag_here(merge, walk->tags[i]);
+    return true;
+}
+
+static void sort_sides(struct joint_walk *walk, uint64_t own)
+{
     for (uint64_t i = 0; i < own; i++)
         walk->tags[i] = walk->tags[i] << 1;
     for (uint64_t i = own; i < walk->count; i++)
-        walk->tags[i] = tag_here(merge, walk->tags[i]) << 1 | OF_OTHER;
-    return true;
+        walk->tags[i] = walk->tags[i] << 1 | OF_OTHER;
+    joint_sort(walk);
 }
 
 /* Whether the other side has seen the dot of an entry. */
@@ -264,7 +275,17 @@ static bool goes(struct merge *merge, struct prefix_entry entry)
     return list_entry(&merge->removed, entry, merge->allocator);
 }
 
-/* Keeps what stays and what comes, of what was gathered and sorted. What goes is listed. */
+/* An entry that one side has and of which the other has seen the dot. False without memory. */
+static bool take_seen(struct merge *merge, struct prefix_entry entry, unsigned side, bool *stays)
+{
+    *stays = !side && other_crowd_holds(merge, entry);
+    if (side && merge->subtracts)
+        merge->sum -= hash_of(merge, entry);
+    return side || *stays || goes(merge, entry);
+}
+
+/* Keeps what stays and what comes, of what was gathered and sorted. What goes is listed. No branch depends on whose an
+   entry is, which is random. */
 static bool compare_range(struct merge *merge, struct joint_walk *walk)
 {
     uint64_t *prefixes = walk->prefixes, *tags = walk->tags, kept = 0;
@@ -272,17 +293,15 @@ static bool compare_range(struct merge *merge, struct joint_walk *walk)
         const struct prefix_entry entry = {prefixes[i], tags[i] >> 1};
         const unsigned side = tags[i] & OF_OTHER;
         bool in_both = i + 1 < walk->count && prefixes[i + 1] == prefixes[i] && (tags[i + 1] ^ tags[i]) == OF_OTHER;
+        bool stays = true;
         prefixes[kept] = prefixes[i];
         tags[kept] = tags[i];
-        if (in_both || !is_seen(merge, entry.tag, side)) {
-            kept++;
-            i += in_both;
-        } else if (!side && other_crowd_holds(merge, entry))
-            kept++;
-        else if (!side && !goes(merge, entry))
+        if (in_both) {
+            merge->sum -= merge->subtracts ? hash_of(merge, entry) : 0;
+            i++;
+        } else if (is_seen(merge, entry.tag, side) && !take_seen(merge, entry, side, &stays))
             return false;
-        if (merge->subtracts && (in_both || (side && is_seen(merge, entry.tag, side))))
-            merge->sum -= hash_of(merge, entry);
+        kept += stays;
     }
     walk->count = kept;
     return true;
@@ -296,27 +315,26 @@ static bool comes(struct merge *merge, struct prefix_entry entry, bool lists)
     return !lists || list_entry(&merge->added, entry, merge->allocator);
 }
 
-/* Of what stays of a range: what comes; and the tags of all are as they were. */
+/* What stays of a range, and comes: it is counted, and the tags of all are as they were. */
 static bool take_range(struct merge *merge, struct joint_walk *walk, bool lists)
 {
-    uint64_t come = 0;
-    for (uint64_t i = 0; i < walk->count; i++) {
-        bool is_new = walk->tags[i] & OF_OTHER;
-        walk->tags[i] >>= 1;
-        come += is_new;
-        if (is_new && (lists || !merge->subtracts) &&
-            !comes(merge, (struct prefix_entry){walk->prefixes[i], walk->tags[i]}, lists))
+    for (uint64_t i = 0; i < walk->count && (lists || !merge->subtracts); i++)
+        if (walk->tags[i] & OF_OTHER &&
+            !comes(merge, (struct prefix_entry){walk->prefixes[i], walk->tags[i] >> 1}, lists))
             return false;
+    for (uint64_t i = 0; i < walk->count; i++) {
+        merge->come += walk->tags[i] & OF_OTHER;
+        walk->tags[i] >>= 1;
     }
-    merge->come += come;
     return true;
 }
 
 static bool merge_range(struct merge *merge, struct joint_walk *walk, bool all, bool lists)
 {
-    if (!gather_sides(merge, walk, all))
+    uint64_t own;
+    if (!gather_sides(merge, walk, all, &own))
         return false;
-    joint_sort(walk);
+    sort_sides(walk, own);
     return compare_range(merge, walk) && take_range(merge, walk, lists);
 }
 
@@ -377,6 +395,58 @@ static bool are_few(const struct merge *merge)
     return merge->come <= FEW_CHANGES + merge->filter->table.count / FEW_OF;
 }
 
+static bool is_indexed(struct joint_index *index, const struct joint_walk *walk, struct prefix_entry entry)
+{
+    uint64_t item = *joint_chain(index, entry.prefix);
+    for (; item && (walk->prefixes[item - 1] != entry.prefix || walk->tags[item - 1] != entry.tag); index->steps++)
+        item = walk->scratch[item - 1];
+    return item != 0;
+}
+
+/* Lists the changes of a range without sorting it: what the other has and is seen here is indexed, and what this filter
+   has and is seen there is looked up. Gives up where there are many in one place, with *done false. */
+static bool list_by_index(struct merge *merge, struct joint_walk *walk, uint64_t own, bool *done)
+{
+    struct joint_index index;
+    *done = joint_index_begin(&index, walk);
+    for (uint64_t i = own; *done && i < walk->count; i++) {
+        const struct prefix_entry entry = {walk->prefixes[i], walk->tags[i]};
+        if (is_seen(merge, entry.tag, 1)) {
+            joint_index_add(&index, walk, i);
+            continue;
+        }
+        merge->come++;
+        if (!comes(merge, entry, true))
+            return false;
+    }
+    for (uint64_t i = 0; *done && i < own; i++) {
+        const struct prefix_entry entry = {walk->prefixes[i], walk->tags[i]};
+        if (is_seen(merge, entry.tag, 0) && !is_indexed(&index, walk, entry) && !other_crowd_holds(merge, entry) &&
+            !goes(merge, entry))
+            return false;
+        *done = index.steps <= MOST_STEPS * walk->count;
+    }
+    return true;
+}
+
+static bool list_range(struct merge *merge, struct joint_walk *walk)
+{
+    const uint64_t come = merge->come, added = merge->added.count, removed = merge->removed.count;
+    const uint128 sum = merge->sum;
+    uint64_t own;
+    bool done;
+    if (!gather_sides(merge, walk, false, &own) || !list_by_index(merge, walk, own, &done))
+        return false;
+    if (done)
+        return true;
+    merge->come = come;
+    merge->added.count = added;
+    merge->removed.count = removed;
+    merge->sum = sum;
+    sort_sides(walk, own);
+    return compare_range(merge, walk) && take_range(merge, walk, true);
+}
+
 /* Lists what goes and what comes, as long as few come. */
 static roost_status list_changes(struct merge *merge)
 {
@@ -385,7 +455,7 @@ static roost_status list_changes(struct merge *merge)
     joint_begin(&walk, &merge->filter->table, &merge->other->table, NULL);
     while (status == ROOST_OK && are_few(merge) && joint_next(&walk)) {
         merge->seen += joint_census(&walk, 1).count;
-        status = merge_range(merge, &walk, false, true) ? ROOST_OK : ROOST_NO_MEMORY;
+        status = list_range(merge, &walk) ? ROOST_OK : ROOST_NO_MEMORY;
     }
     joint_end(&walk);
     return status == ROOST_OK && are_few(merge) ? merge_crowds(merge, true) : status;

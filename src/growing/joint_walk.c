@@ -207,6 +207,27 @@ static void swap_with_scratch(struct joint_walk *walk)
     walk->tags = tags;
 }
 
+/* Each that is greater than its successor changes places with it, without branches: nearly all are in order then. */
+static ALWAYS_INLINE void swap_neighbours(struct joint_walk *walk, bool tagged)
+{
+    uint64_t *prefixes = walk->prefixes, *tags = walk->tags;
+    uint64_t last = prefixes[0], last_tag = tagged ? tags[0] : 0;
+    for (uint64_t i = 1; i < walk->count; i++) {
+        uint64_t next = prefixes[i], next_tag = tagged ? tags[i] : 0;
+        uint64_t swaps = 0 - (uint64_t)(next < last), change = (last ^ next) & swaps;
+        prefixes[i - 1] = last ^ change;
+        last = next ^ change;
+        if (tagged) {
+            uint64_t tag_change = (last_tag ^ next_tag) & swaps;
+            tags[i - 1] = last_tag ^ tag_change;
+            last_tag = next_tag ^ tag_change;
+        }
+    }
+    prefixes[walk->count - 1] = last;
+    if (tagged)
+        tags[walk->count - 1] = last_tag;
+}
+
 /* Counts prefixes into places by their first bits in the range, from which few have to move. False where many would. */
 static ALWAYS_INLINE bool sort_by_places(struct joint_walk *walk, unsigned depth, unsigned bits, bool tagged)
 {
@@ -226,12 +247,29 @@ static ALWAYS_INLINE bool sort_by_places(struct joint_walk *walk, unsigned depth
             walk->tag_scratch[place] = walk->tags[i];
     }
     swap_with_scratch(walk);
+    swap_neighbours(walk, tagged);
     return sort_every(walk, 1, MOST_MOVES * walk->count, tagged);
+}
+
+/* Bits that all hashes of the present range share. */
+static unsigned depth_of_range(const struct joint_walk *walk)
+{
+    uint64_t last = walk->end - walk->start;
+    return last == UINT64_MAX ? 0 : 63 - highest_bit(last);
+}
+
+bool joint_index_begin(struct joint_index *index, const struct joint_walk *walk)
+{
+    unsigned depth = depth_of_range(walk);
+    index->shift = depth + INDEX_BITS < 64 ? 64 - depth - INDEX_BITS : 0;
+    index->steps = 0;
+    memset(index->heads, 0, sizeof index->heads);
+    return walk->count < UINT16_MAX;
 }
 
 void joint_sort(struct joint_walk *walk)
 {
-    const unsigned depth = walk->end - walk->start == UINT64_MAX ? 0 : 63 - highest_bit(walk->end - walk->start);
+    const unsigned depth = depth_of_range(walk);
     if (walk->count < 2)
         return;
     unsigned bits = highest_bit(walk->count) + 1;

@@ -63,6 +63,26 @@ bool joint_gather_unlike(struct joint_walk *walk, unsigned which);
 /* Room for so many more; false without memory. */
 bool joint_reserve(struct joint_walk *walk, uint64_t more);
 
+/* Finds what was gathered by its prefix, for as long as nothing else is gathered. `scratch` is in use then. */
+#define INDEX_BITS 13
+struct joint_index {
+    uint64_t steps; /* that look-ups took in all: many where prefixes were chosen to share their bits */
+    unsigned shift; /* to the bits of the range that choose a chain */
+    uint16_t heads[1u << INDEX_BITS]; /* of chains: an item and one more; the next is in `scratch` */
+};
+/* Empty. False where there is too much for an index. */
+bool joint_index_begin(struct joint_index *index, const struct joint_walk *walk);
+static inline uint16_t *joint_chain(struct joint_index *index, uint64_t prefix)
+{
+    return &index->heads[prefix >> index->shift & ((1u << INDEX_BITS) - 1)];
+}
+static inline void joint_index_add(struct joint_index *index, struct joint_walk *walk, uint64_t item)
+{
+    uint16_t *head = joint_chain(index, walk->prefixes[item]);
+    walk->scratch[item] = *head;
+    *head = (uint16_t)(item + 1);
+}
+
 /* Sorts what was gathered, whatever it is: by prefix, then by tag. All prefixes are inside the range. */
 void joint_sort(struct joint_walk *walk);
 
