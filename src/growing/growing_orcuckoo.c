@@ -42,6 +42,7 @@
 #define MOST_COVERING  64
 #define SHORTEST_CLASS 4
 #define LENGTH_BITS    6
+#define MOST_AT_ONCE   56 /* bits: bitstream.h */
 /* They err no more often than this. */
 #define SET_RATE      (1.0 / (1 << 20))
 #define MULTISET_RATE (1.0 / (1 << 13))
@@ -54,13 +55,29 @@ static bool is_class(const struct observed *filter, uint64_t key)
     return is_position(key) && highest_bit(key) >= SHORTEST_CLASS;
 }
 
+/* The bits of a prefix, the lowest first, in two parts where they are more than are written at once. */
+static inline void write_prefix(struct bit_writer *writer, uint64_t bits, unsigned length)
+{
+    unsigned first = length <= MOST_AT_ONCE ? length : 32;
+    write_bits(writer, bits & low_bits(first), first);
+    if (first < length)
+        write_bits(writer, bits >> first & low_bits(length - first), length - first);
+}
+
+static inline uint64_t read_prefix(struct bit_reader *reader, unsigned length)
+{
+    unsigned first = length <= MOST_AT_ONCE ? length : 32;
+    uint64_t bits = read_bits(reader, first);
+    return first < length ? bits | read_bits(reader, length - first) << first : bits;
+}
+
 static void write_run(struct bit_writer *writer, const struct members *members, uint64_t *place, uint64_t count,
                       unsigned length)
 {
     write_gamma(writer, count);
     write_bits(writer, length, LENGTH_BITS);
     for (uint64_t i = 0; i < count; i++)
-        write_bits(writer, next_member(members, place).value & low_bits(length), length);
+        write_prefix(writer, next_member(members, place).value, length);
 }
 
 static void write_classes(const struct observed *filter, struct bit_writer *writer, const struct members *members)
@@ -92,7 +109,7 @@ static bool read_class(const struct observed *filter, struct class_reader *reade
             return false;
     }
     reader->run--;
-    *key = UINT64_C(1) << reader->length | read_bits(&reader->bits, reader->length);
+    *key = UINT64_C(1) << reader->length | read_prefix(&reader->bits, reader->length);
     return !reader->bits.failed && is_class(filter, *key);
 }
 

@@ -9,6 +9,7 @@
 
 #include "growing/growing_orcuckoo.h"
 #include "growing/directory.h"
+#include "growing/search.h"
 #include "roost/incremental.h"
 
 static roost_config growing_config(bool multiset, uint64_t capacity)
@@ -56,6 +57,27 @@ static roost_filter *decoded(const roost_buffer *frame, uint64_t memory_limit)
     roost_filter *filter;
     assert_ok(roost_filter_decode(&filter, frame->data, frame->size, &environment));
     return filter;
+}
+
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
+
+/* Prefixes of all lengths, at all places in a byte. */
+static void a_frame_keeps_every_bit_of_a_prefix(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(6));
+    for (unsigned length = 4; length <= MOST_LENGTH; length++) {
+        roost_filter *filter = growing_filter(true, 1000, 0);
+        roost_buffer frame;
+        for (uint32_t counter = 1; counter <= 40; counter++)
+            forge_entry(filter, prefix_of(random_next(&random), counter % 4 ? length : MOST_LENGTH - 1), 77, counter);
+        assert_ok(roost_filter_encode(filter, &frame));
+        roost_filter *other = decoded(&frame, 0);
+        assert_true(roost_filter_equal(filter, other));
+        roost_buffer_release(&frame);
+        roost_filter_free(other);
+        roost_filter_free(filter);
+    }
 }
 
 /* ---- full -------------------------------------------------------------------------------------------------------- */
@@ -459,9 +481,197 @@ static void copies_that_are_removed_give_memory_back(void **state)
     roost_filter_free(filter);
 }
 
+/* ---- merges ------------------------------------------------------------------------------------------------------ */
+
+/* Beside an exact model: for every dot and filter whether it is unseen, live or removed. */
+enum { FILTERS = 3, MOST_DOTS = 3000, ACTORS = 6 };
+enum dot_state { UNSEEN, LIVE, REMOVED };
+
+struct dot_model {
+    struct {
+        uint64_t prefix, actor;
+        uint32_t counter;
+    } dots[MOST_DOTS];
+    uint32_t count, counters[ACTORS];
+    uint8_t states[FILTERS][MOST_DOTS];
+    uint16_t dot_of[ACTORS][MOST_DOTS + 1]; /* by actor and counter */
+    roost_filter *filters[FILTERS];
+};
+
+/* How the dots of a world are drawn. */
+struct dot_world {
+    unsigned shared, shortest, longest; /* first bits that prefixes share; lengths */
+    uint32_t keys, target;
+    struct meter meter;
+};
+
+static roost_filter *filter_of_world(struct dot_world *world)
+{
+    roost_config config = growing_config(true, 1000);
+    roost_environment environment = {.allocator = {&world->meter, metered_allocate, metered_release}};
+    roost_filter *filter;
+    assert_ok(roost_filter_new(&filter, &config, &environment));
+    table_in(filter)->target = world->target;
+    return filter;
+}
+
+static void add_dot(struct random_source *random, struct dot_model *model, const struct dot_world *world, int filter)
+{
+    if (model->count == MOST_DOTS)
+        return;
+    uint32_t dot = model->count++, actor = random_choice(random, ACTORS);
+    struct random_source keys = random_from_seed(random_choice(random, world->keys) + 1);
+    unsigned length = world->shortest + random_choice(&keys, world->longest - world->shortest + 1);
+    model->dots[dot].prefix = prefix_of(random_next(&keys) >> world->shared, length);
+    model->dots[dot].actor = 1000 + actor;
+    model->dots[dot].counter = ++model->counters[actor];
+    model->dot_of[actor][model->counters[actor]] = (uint16_t)dot;
+    model->states[filter][dot] = LIVE;
+    forge_entry(model->filters[filter], model->dots[dot].prefix, model->dots[dot].actor, model->dots[dot].counter);
+}
+
+static void remove_dot_of(struct random_source *random, struct dot_model *model, int filter)
+{
+    struct observed *observed = as_observed(model->filters[filter]);
+    uint32_t dot = model->count ? random_choice(random, model->count) : 0;
+    if (model->states[filter][dot] != LIVE)
+        return;
+    uint32_t number = actors_find(&observed->actors, model->dots[dot].actor);
+    struct entry entry = {number, model->dots[dot].counter, prefix_position(model->dots[dot].prefix)};
+    assert_true(observed->store->drop(observed, entry));
+    model->states[filter][dot] = REMOVED;
+}
+
+/* The filter holds what the model says, and nothing else. */
+static void assert_is_model(const struct dot_model *model, int filter)
+{
+    const struct observed *observed = as_const_observed(model->filters[filter]);
+    struct entry entries[ENTRIES_AT_ONCE];
+    struct entry_walk walk = {0};
+    uint32_t live = 0, seen = 0, held = 0;
+    assert_ok(roost_filter_check(model->filters[filter]));
+    for (uint32_t dot = 0; dot < model->count; dot++) {
+        live += model->states[filter][dot] == LIVE;
+        seen += model->states[filter][dot] != UNSEEN;
+        assert_int_equal(causal_contains(&observed->causal, model->dots[dot].actor, model->dots[dot].counter),
+                         model->states[filter][dot] != UNSEEN);
+    }
+    for (size_t count; (count = observed->store->next(observed, &walk, entries)) > 0; held += count)
+        for (size_t i = 0; i < count; i++) {
+            uint64_t actor = observed->actors.list[entries[i].number].id - 1000;
+            uint32_t dot = model->dot_of[actor][entries[i].counter];
+            assert_int_equal(entries[i].key, prefix_position(model->dots[dot].prefix));
+            assert_int_equal(model->states[filter][dot], LIVE);
+        }
+    assert_int_equal(held, live);
+    assert_int_equal(observed->causal.dots, seen);
+}
+
+static bool model_merge(struct dot_model *model, int filter, int other)
+{
+    bool changed = false;
+    for (uint32_t dot = 0; dot < model->count; dot++)
+        if (model->states[other][dot] > model->states[filter][dot]) {
+            model->states[filter][dot] = model->states[other][dot];
+            changed = true;
+        }
+    return changed;
+}
+
+/* Allocations fail until so many are allowed that none does. Returns how often it was refused. */
+static uint64_t merge_in_model(struct random_source *random, struct dot_model *model, struct meter *meter, int filter,
+                               int other)
+{
+    uint64_t refused = 0;
+    bool changed;
+    roost_filter *behind = NULL; /* that is to get what the journal notes of the merge */
+    roost_cursor cursor;
+    if (random_choice(random, 2)) {
+        assert_ok(roost_filter_get_cursor(model->filters[filter], &cursor));
+        assert_ok(roost_filter_clone(model->filters[filter], &behind));
+    }
+    for (int64_t allowed = random_choice(random, 3) ? -1 : 0;; allowed += 1 + allowed / 4) {
+        meter->allowed = allowed;
+        meter->recovers = random_choice(random, 2);
+        roost_status status = roost_filter_merge(model->filters[filter], &changed, model->filters[other]);
+        meter->allowed = -1;
+        if (status == ROOST_OK)
+            break;
+        assert_int_equal(status, ROOST_NO_MEMORY);
+        assert_false(changed);
+        refused++;
+        if (random_choice(random, 4) == 0)
+            assert_is_model(model, filter);
+    }
+    assert_int_equal(changed, model_merge(model, filter, other));
+    assert_is_model(model, filter);
+    if (behind) {
+        roost_buffer delta;
+        assert_ok(roost_filter_encode_delta(model->filters[filter], &delta, &cursor, &cursor));
+        assert_ok(roost_filter_merge_frame(behind, NULL, delta.data, delta.size));
+        assert_true(roost_filter_equal(behind, model->filters[filter]));
+        roost_buffer_release(&delta);
+        roost_filter_free(behind);
+    }
+    return refused;
+}
+
+/* A copy has the same slots, and goes on apart. */
+static void copy_in_model(struct dot_model *model, const struct dot_world *world, int filter, int original)
+{
+    if (filter == original)
+        return;
+    roost_filter_free(model->filters[filter]);
+    assert_ok(roost_filter_clone(model->filters[original], &model->filters[filter]));
+    table_in(model->filters[filter])->target = world->target;
+    memcpy(model->states[filter], model->states[original], sizeof model->states[filter]);
+}
+
+static void a_merge_is_the_larger_of_every_dot(void **state)
+{
+    (void)state;
+    static struct dot_model model;
+    struct random_source random = random_from_seed(test_seed(5));
+    uint64_t refused = 0;
+    for (uint64_t round = count_of_worlds(getenv("ROOST_LONG") ? 400 : 60); round > 0; round--) {
+        struct dot_world world = {.shared = random_choice(&random, 3) ? 0 : random_choice(&random, 30),
+                                  .keys = 1u << random_choice(&random, 14),
+                                  .target = 1u << random_choice(&random, 10)};
+        (void)allocator_of(&world.meter);
+        world.shortest = world.shared + 4 + random_choice(&random, 20);
+        world.longest = world.shortest + random_choice(&random, MOST_LENGTH + 1 - world.shortest);
+        memset(&model, 0, sizeof model);
+        search_kernel_force(random_choice(&random, 2) ? &search_kernel_plain : NULL);
+        for (int i = 0; i < FILTERS; i++)
+            model.filters[i] = filter_of_world(&world);
+        for (uint32_t step = 0; step < 40; step++) {
+            int filter = (int)random_choice(&random, FILTERS), other = (int)random_choice(&random, FILTERS);
+            uint32_t some = random_choice(&random, random_choice(&random, 4) ? 20 : 600);
+            if (random_choice(&random, 12) == 0)
+                copy_in_model(&model, &world, filter, other);
+            else if (random_choice(&random, 2))
+                refused += merge_in_model(&random, &model, &world.meter, filter, other);
+            for (uint32_t i = 0; i < some; i++)
+                if (random_choice(&random, 3))
+                    add_dot(&random, &model, &world, filter);
+                else
+                    remove_dot_of(&random, &model, filter);
+        }
+        for (int i = 0; i < FILTERS; i++) {
+            assert_is_model(&model, i);
+            roost_filter_free(model.filters[i]);
+        }
+        assert_int_equal(world.meter.outstanding, 0);
+    }
+    search_kernel_force(NULL);
+    printf("%llu refused\n", (unsigned long long)refused);
+    assert_true(refused > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_frame_keeps_every_bit_of_a_prefix),
         cmocka_unit_test(a_full_filter_has_room_again_after_a_removal),
         cmocka_unit_test(copies_of_a_short_prefix_are_counted),
         cmocka_unit_test(nested_prefixes_of_strangers_are_counted),
@@ -475,6 +685,7 @@ int main(void)
         cmocka_unit_test(the_limit_of_memory_is_kept),
         cmocka_unit_test(removals_are_merged_at_the_limit_of_memory),
         cmocka_unit_test(copies_that_are_removed_give_memory_back),
+        cmocka_unit_test(a_merge_is_the_larger_of_every_dot),
     };
     return cmocka_run_group_tests_name("growing orcuckoo", tests, NULL, NULL);
 }
