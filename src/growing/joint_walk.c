@@ -160,28 +160,32 @@ bool joint_gather_unlike(struct joint_walk *walk, unsigned which)
 
 /* ---- sorting ----------------------------------------------------------------------------------------------------- */
 
-static ALWAYS_INLINE bool comes_before(const struct joint_walk *walk, uint64_t prefix, uint64_t tag, uint64_t i,
+/* Prefixes, and their tags if there are any, that change their order together. */
+struct sorted {
+    uint64_t *prefixes, *tags;
+    uint64_t count;
+};
+
+static ALWAYS_INLINE bool comes_before(const struct sorted *list, uint64_t prefix, uint64_t tag, uint64_t i,
                                        bool tagged)
 {
-    return prefix < walk->prefixes[i] || (tagged && prefix == walk->prefixes[i] && tag < walk->tags[i]);
+    return prefix < list->prefixes[i] || (tagged && prefix == list->prefixes[i] && tag < list->tags[i]);
 }
 
-/* Insertion into the part of the list that is every so many. Gives up after so many moves: false. */
-static ALWAYS_INLINE bool sort_every(struct joint_walk *walk, uint64_t gap, uint64_t most, bool tagged)
+/* Puts one at a place, or so many times `gap` before it that it is in order with those there. Returns how many. */
+static ALWAYS_INLINE uint64_t insert(const struct sorted *list, uint64_t at, uint64_t gap, uint64_t prefix,
+                                     uint64_t tag, bool tagged)
 {
     uint64_t moves = 0;
-    for (uint64_t i = gap; i < walk->count && moves <= most; i++) {
-        uint64_t prefix = walk->prefixes[i], tag = tagged ? walk->tags[i] : 0, j = i;
-        for (; j >= gap && comes_before(walk, prefix, tag, j - gap, tagged); j -= gap, moves++) {
-            walk->prefixes[j] = walk->prefixes[j - gap];
-            if (tagged)
-                walk->tags[j] = walk->tags[j - gap];
-        }
-        walk->prefixes[j] = prefix;
+    for (; at >= gap && comes_before(list, prefix, tag, at - gap, tagged); at -= gap, moves++) {
+        list->prefixes[at] = list->prefixes[at - gap];
         if (tagged)
-            walk->tags[j] = tag;
+            list->tags[at] = list->tags[at - gap];
     }
-    return moves <= most;
+    list->prefixes[at] = prefix;
+    if (tagged)
+        list->tags[at] = tag;
+    return moves;
 }
 
 /* By all bits: Shell's sort, which is never much slower than it must be. */
@@ -194,8 +198,55 @@ static void sort_fully(struct joint_walk *walk)
     }
     while (gap < walk->count / 3)
         gap = 3 * gap + 1;
+    const struct sorted list = {walk->prefixes, walk->tags, walk->count};
     for (; gap > 0; gap /= 3)
-        (void)sort_every(walk, gap, UINT64_MAX, true);
+        for (uint64_t i = gap; i < list.count; i++)
+            (void)insert(&list, i, gap, list.prefixes[i], list.tags[i], true);
+}
+
+/* For lists that are nearly in order. The greater of two neighbours is carried on to the next, without a branch; what
+   then has to move further back is rare. Gives up after so many moves: false. */
+static ALWAYS_INLINE bool sort_nearly_sorted(struct sorted list, uint64_t most, bool tagged)
+{
+    uint64_t last = list.prefixes[0], last_tag = tagged ? list.tags[0] : 0, moves = 0;
+    for (uint64_t i = 1; i < list.count; i++) {
+        uint64_t next = list.prefixes[i], next_tag = tagged ? list.tags[i] : 0;
+        uint64_t swaps = 0 - (uint64_t)(next < last);
+        uint64_t change = (last ^ next) & swaps, tag_change = (last_tag ^ next_tag) & swaps;
+        moves += insert(&list, i - 1, 1, last ^ change, last_tag ^ tag_change, tagged);
+        last = next ^ change;
+        last_tag = next_tag ^ tag_change;
+        if (__builtin_expect(moves > most, 0)) {
+            insert(&list, i, 1, last, last_tag, tagged);
+            return false;
+        }
+    }
+    insert(&list, list.count - 1, 1, last, last_tag, tagged);
+    return true;
+}
+
+/* Counts prefixes into places by their first bits in the range, from which few have to move. False where many would. */
+static ALWAYS_INLINE bool sort_by_places(struct sorted to, struct sorted from, unsigned shift, unsigned bits,
+                                         bool tagged)
+{
+    uint16_t next[1u << MOST_PLACES_BITS], total = 0;
+    const uint64_t places = UINT64_C(1) << bits;
+    memset(next, 0, places * sizeof *next);
+    for (uint64_t i = 0; i < from.count; i++)
+        next[from.prefixes[i] >> shift & (places - 1)]++;
+    for (uint64_t place = 0; place < places; place++) {
+        uint16_t here = next[place];
+        next[place] = total;
+        total = (uint16_t)(total + here);
+    }
+    for (uint64_t i = 0; i < from.count; i++) {
+        uint64_t prefix = from.prefixes[i];
+        uint32_t place = next[prefix >> shift & (places - 1)]++;
+        to.prefixes[place] = prefix;
+        if (tagged)
+            to.tags[place] = from.tags[i];
+    }
+    return sort_nearly_sorted(to, MOST_MOVES * to.count, tagged);
 }
 
 static void swap_with_scratch(struct joint_walk *walk)
@@ -205,50 +256,6 @@ static void swap_with_scratch(struct joint_walk *walk)
     walk->prefixes = prefixes;
     walk->tag_scratch = walk->tags;
     walk->tags = tags;
-}
-
-/* Each that is greater than its successor changes places with it, without branches: nearly all are in order then. */
-static ALWAYS_INLINE void swap_neighbours(struct joint_walk *walk, bool tagged)
-{
-    uint64_t *prefixes = walk->prefixes, *tags = walk->tags;
-    uint64_t last = prefixes[0], last_tag = tagged ? tags[0] : 0;
-    for (uint64_t i = 1; i < walk->count; i++) {
-        uint64_t next = prefixes[i], next_tag = tagged ? tags[i] : 0;
-        uint64_t swaps = 0 - (uint64_t)(next < last), change = (last ^ next) & swaps;
-        prefixes[i - 1] = last ^ change;
-        last = next ^ change;
-        if (tagged) {
-            uint64_t tag_change = (last_tag ^ next_tag) & swaps;
-            tags[i - 1] = last_tag ^ tag_change;
-            last_tag = next_tag ^ tag_change;
-        }
-    }
-    prefixes[walk->count - 1] = last;
-    if (tagged)
-        tags[walk->count - 1] = last_tag;
-}
-
-/* Counts prefixes into places by their first bits in the range, from which few have to move. False where many would. */
-static ALWAYS_INLINE bool sort_by_places(struct joint_walk *walk, unsigned depth, unsigned bits, bool tagged)
-{
-    uint16_t next[1u << MOST_PLACES_BITS], total = 0;
-    memset(next, 0, sizeof *next << bits);
-    for (uint64_t i = 0; i < walk->count; i++)
-        next[walk->prefixes[i] << depth >> (64 - bits)]++;
-    for (uint32_t place = 0; place < 1u << bits; place++) {
-        uint16_t here = next[place];
-        next[place] = total;
-        total = (uint16_t)(total + here);
-    }
-    for (uint64_t i = 0; i < walk->count; i++) {
-        uint32_t place = next[walk->prefixes[i] << depth >> (64 - bits)]++;
-        walk->scratch[place] = walk->prefixes[i];
-        if (tagged)
-            walk->tag_scratch[place] = walk->tags[i];
-    }
-    swap_with_scratch(walk);
-    swap_neighbours(walk, tagged);
-    return sort_every(walk, 1, MOST_MOVES * walk->count, tagged);
 }
 
 /* Bits that all hashes of the present range share. */
@@ -269,12 +276,19 @@ bool joint_index_begin(struct joint_index *index, const struct joint_walk *walk)
 
 void joint_sort(struct joint_walk *walk)
 {
-    const unsigned depth = depth_of_range(walk);
     if (walk->count < 2)
         return;
-    unsigned bits = highest_bit(walk->count) + 1;
+    unsigned bits = highest_bit(walk->count) + 1, left = 64 - depth_of_range(walk);
     bits = bits < MOST_PLACES_BITS ? bits : MOST_PLACES_BITS;
-    if (walk->count > UINT16_MAX ||
-        !(walk->tags ? sort_by_places(walk, depth, bits, true) : sort_by_places(walk, depth, bits, false)))
+    bits = bits < left ? bits : left;
+    struct sorted from = {walk->prefixes, walk->tags, walk->count};
+    struct sorted to = {walk->scratch, walk->tag_scratch, walk->count};
+    bool sorted = false;
+    if (walk->count <= UINT16_MAX) {
+        sorted = walk->tags ? sort_by_places(to, from, left - bits, bits, true)
+                            : sort_by_places(to, from, left - bits, bits, false);
+        swap_with_scratch(walk);
+    }
+    if (!sorted)
         sort_fully(walk);
 }
