@@ -32,7 +32,7 @@ static inline struct place place_for(const roost_filter *filter, roost_hash hash
 static inline uint64_t first_prefix_for(const roost_filter *filter, roost_hash hash)
 {
     unsigned length = 0;
-    while (!as_const_growing_orcuckoo(filter)->budget.capacity[length])
+    while (!capacities_of(as_const_growing_orcuckoo(filter))[length])
         length++;
     return prefix_position(prefix_of(hash.high, length));
 }

@@ -130,7 +130,7 @@ static struct bloom *bloom_allocate(const roost_config *config, const roost_envi
         return NULL;
     size_t bytes = divide_up(geometry.bits, 64) * 8;
     *bloom = (struct bloom){.geometry = geometry, .chunks = chunks_for(bytes)};
-    init_base(&bloom->base, &bloom_kind, config, environment);
+    init_base(&bloom->base, &bloom->own, &bloom_kind, config, environment);
     void *side = memory_allocate(allocator, side_bytes(bloom->chunks));
     bloom->chunk_hashes = side;
     if (!side || !region_allocate(&bloom->words, allocator, bytes)) {
@@ -542,7 +542,7 @@ static bool bloom_move(roost_filter *filter, const struct memory_mover *mover, u
     bloom->copied = memory_moved(mover, bloom->copied);
     bloom->blocks.words = words_of(bloom);
     bloom->blocks.stale = bloom->stale;
-    journal_move(&own_part(filter)->journal, mover);
+    move_journal(filter, mover);
     return false;
 }
 

@@ -131,7 +131,7 @@ static roost_status open_with(roost_filter **filter, const roost_config *config,
     struct gcuckoo *gcuckoo = memory_allocate(&environment->allocator, sizeof *gcuckoo);
     if (!gcuckoo)
         return ROOST_NO_MEMORY;
-    init_base(&gcuckoo->base, &gcuckoo_kind, config, environment);
+    init_base(&gcuckoo->base, &gcuckoo->own, &gcuckoo_kind, config, environment);
     gcuckoo->own.calls = &gcuckoo_calls;
     if (!cuckoo_table_init(&gcuckoo->table, geometry, environment->kicks, &environment->allocator)) {
         memory_release(&environment->allocator, gcuckoo);
@@ -870,7 +870,7 @@ static bool gcuckoo_move(roost_filter *filter, const struct memory_mover *mover,
 {
     (void)place;
     cuckoo_table_move(&as_gcuckoo(filter)->table, mover);
-    journal_move(&own_part(filter)->journal, mover);
+    move_journal(filter, mover);
     return false;
 }
 

@@ -92,11 +92,11 @@ roost_status begin_journal(roost_filter *filter)
         return ROOST_EXHAUSTED;
     const roost_allocator *allocator = &filter->environment.allocator;
     struct journal *journal =
-        filter->is_slim ? memory_allocate(allocator, sizeof *journal) : &own_part(filter)->journal;
+        is_slim(filter) ? memory_allocate(allocator, sizeof *journal) : &own_part(filter)->journal;
     if (!journal)
         return ROOST_NO_MEMORY;
     if (!journal_begin(journal, allocator, room, incarnation, extend)) {
-        memory_release(allocator, filter->is_slim ? journal : NULL);
+        memory_release(allocator, is_slim(filter) ? journal : NULL);
         return ROOST_NO_MEMORY;
     }
     journal->owner = filter;
@@ -112,8 +112,18 @@ void release_journal(roost_filter *filter)
     if (filter->in_series || filter->journal == &no_journal)
         return;
     journal_release(filter->journal, allocator);
-    if (filter->is_slim) {
+    if (is_slim(filter)) {
         memory_release(allocator, filter->journal);
         filter->journal = &no_journal;
+    }
+}
+
+void move_journal(roost_filter *filter, const struct memory_mover *mover)
+{
+    if (!is_slim(filter)) {
+        journal_move(&own_part(filter)->journal, mover);
+    } else if (filter->journal != &no_journal) {
+        filter->journal = memory_moved(mover, filter->journal);
+        journal_move(filter->journal, mover);
     }
 }

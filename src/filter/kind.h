@@ -299,14 +299,14 @@ struct roost_filter {
     struct journal *journal; /* never part of the state: the own one, or that of the series in which this is a table */
     uint8_t table;           /* which one; 0 outside series */
     bool in_series;
-    bool is_slim;              /* it has no struct filter_own */
+    uint8_t own_at;            /* where its struct filter_own is, in words; 0: it is slim and has none */
     struct imported *imported; /* NULL: none (importing.h). State, beside that of the kind */
 };
 
 /*
- * What most filters have for themselves: `own` follows `base` in the structs of their kinds. A filter of a slim kind,
- * of which servers hold many small ones, shares configuration and environment with others (../growing/shared.h), and
- * allocates a journal when that begins.
+ * What most filters have for themselves, as a member of the structs of their kinds. A filter of a slim kind, of which
+ * servers hold many small ones, shares configuration and environment with others (../growing/shared.h), and allocates a
+ * journal when that begins.
  */
 struct filter_own {
     const struct filter_calls *calls;
@@ -317,27 +317,35 @@ struct filter_own {
     struct journal journal;      /* nor this */
 };
 
-struct whole_filter {
-    struct roost_filter base;
-    struct filter_own own;
-};
+static inline bool is_slim(const struct roost_filter *filter)
+{
+    return filter->own_at == 0;
+}
 
 /* NULL of a slim kind. */
 static inline struct filter_own *own_part(struct roost_filter *filter)
 {
-    return filter->is_slim ? NULL : &((struct whole_filter *)filter)->own;
+    return is_slim(filter) ? NULL : (struct filter_own *)(void *)((uint64_t *)(void *)filter + filter->own_at);
+}
+
+static ALWAYS_INLINE const struct filter_own *const_own_part(const struct roost_filter *filter)
+{
+    return is_slim(filter)
+               ? NULL
+               : (const struct filter_own *)(const void *)((const uint64_t *)(const void *)filter + filter->own_at);
 }
 
 /* A slim filter has no calls of its own, and prepares its seed each time. */
 static ALWAYS_INLINE const struct filter_calls *calls_of(const struct roost_filter *filter)
 {
-    return __builtin_expect(filter->is_slim, 0) ? &calls_by_batch : ((const struct whole_filter *)filter)->own.calls;
+    const struct filter_own *own = const_own_part(filter);
+    return __builtin_expect(!own, 0) ? &calls_by_batch : own->calls;
 }
 
 static ALWAYS_INLINE struct hash_seed hash_seed_of(const struct roost_filter *filter)
 {
-    return __builtin_expect(filter->is_slim, 0) ? prepare_seed(filter->config->seed)
-                                                : ((const struct whole_filter *)filter)->own.hash_seed;
+    const struct filter_own *own = const_own_part(filter);
+    return __builtin_expect(!own, 0) ? prepare_seed(filter->config->seed) : own->hash_seed;
 }
 
 /* The journal of a slim filter that has none. Nothing is ever written to it. */
@@ -379,32 +387,38 @@ static inline struct roost_filter *moved_filter(const struct memory_mover *mover
     }
     if (has_journal)
         filter->journal = &own->journal;
-    if (has_journal || (filter->is_slim && filter->journal != &no_journal))
+    if (has_journal || (is_slim(filter) && filter->journal != &no_journal))
         filter->journal->owner = filter;
     return filter;
 }
 
-static inline void init_base(struct roost_filter *filter, const struct filter_kind *kind, const roost_config *config,
-                             const roost_environment *environment)
+/* Of a filter with this part. */
+static inline void init_base(struct roost_filter *filter, struct filter_own *own, const struct filter_kind *kind,
+                             const roost_config *config, const roost_environment *environment)
 {
-    *filter = (struct roost_filter){.kind = kind, .environment.allocator = environment->allocator};
-    *own_part(filter) = (struct filter_own){.calls = &calls_by_batch,
-                                            .hash_seed = prepare_seed(config->seed),
-                                            .config = *config,
-                                            .environment = *environment,
-                                            .random = random_from_seed(environment->random_seed)};
+    *filter = (struct roost_filter){
+        .kind = kind,
+        .environment.allocator = environment->allocator,
+        .own_at = (uint8_t)((const uint64_t *)(const void *)own - (const uint64_t *)(const void *)filter)};
+    *own = (struct filter_own){.calls = &calls_by_batch,
+                               .hash_seed = prepare_seed(config->seed),
+                               .config = *config,
+                               .environment = *environment,
+                               .random = random_from_seed(environment->random_seed)};
     detach(filter);
 }
 
 /* Releases the journal of a filter that is not a table of a series; it may begin again. */
 void release_journal(struct roost_filter *filter);
+/* Where the memory of a filter moves. */
+void move_journal(struct roost_filter *filter, const struct memory_mover *mover);
 
 /* Bytes of a journal of the filter's own. */
 static inline uint64_t own_journal_bytes(const struct roost_filter *filter)
 {
     return filter->in_series ? 0
                              : journal_bytes(filter->journal) +
-                                   (filter->is_slim && filter->journal != &no_journal ? sizeof(struct journal) : 0);
+                                   (is_slim(filter) && filter->journal != &no_journal ? sizeof(struct journal) : 0);
 }
 
 static inline void note(struct roost_filter *filter, uint64_t key, uint64_t tag)

@@ -88,7 +88,7 @@ void observed_move(struct observed *filter, const struct memory_mover *mover)
     filter->actors.list = memory_moved(mover, filter->actors.list);
     filter->actors.map = memory_moved(mover, filter->actors.map);
     filter->actors.number_of_index = memory_moved(mover, filter->actors.number_of_index);
-    journal_move(&filter->own.journal, mover);
+    move_journal(&filter->base, mover);
 }
 
 /* ---- actors ------------------------------------------------------------------------------------------------------ */

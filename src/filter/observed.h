@@ -102,7 +102,6 @@ struct entry_store {
  */
 struct observed {
     struct roost_filter base;
-    struct filter_own own;
     const struct entry_store *store;
     struct causal_context causal;
     struct actors actors;

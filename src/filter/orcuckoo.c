@@ -206,10 +206,10 @@ static roost_status open_with(roost_filter **opened, const roost_config *config,
     struct orcuckoo *filter = memory_allocate(&environment->allocator, sizeof *filter);
     if (!filter)
         return ROOST_NO_MEMORY;
-    init_base(&filter->observed.base, &orcuckoo_kind, config, environment);
+    init_base(&filter->observed.base, &filter->own, &orcuckoo_kind, config, environment);
     filter->observed.store = &orcuckoo_store;
     filter->code = class_code_for(geometry);
-    filter->observed.own.calls = &orcuckoo_calls;
+    filter->own.calls = &orcuckoo_calls;
     filter->counter_bits = counter_bits_for(geometry);
     filter->observed.most_counter = (uint32_t)((UINT64_C(1) << filter->counter_bits) - 1);
     uint32_t index_bits = geometry.tag_bits - filter->counter_bits;
@@ -237,7 +237,7 @@ static roost_status orcuckoo_open(roost_filter **opened, const roost_config *giv
 static roost_status open_alike(roost_filter **opened, const struct observed *observed)
 {
     const struct orcuckoo *filter = as_const_orcuckoo(&observed->base);
-    return open_with(opened, observed->base.config, &observed->own.environment, filter->table.geometry);
+    return open_with(opened, observed->base.config, &filter->own.environment, filter->table.geometry);
 }
 
 static roost_status orcuckoo_clone(const roost_filter *base, roost_filter **copy)
@@ -277,14 +277,14 @@ static roost_status orcuckoo_copy_rest(roost_filter *base, roost_filter *copy)
     struct orcuckoo *filter = as_orcuckoo(base), *twin = as_orcuckoo(copy);
     const roost_allocator *allocator = &copy->environment.allocator;
     struct roost_filter base_before = twin->observed.base;
-    struct filter_own own = twin->observed.own;
+    struct filter_own own = twin->own;
     struct cuckoo_table table = twin->table;
     causal_release(&twin->observed.causal, allocator);
     actors_release(&twin->observed.actors, allocator);
     *twin = *filter;
     twin->observed.base = base_before;
-    twin->observed.own = own;
-    twin->observed.own.random = filter->observed.own.random;
+    twin->own = own;
+    twin->own.random = filter->own.random;
     twin->table = table;
     return observed_copy(&twin->observed, &filter->observed) &&
                    cuckoo_table_copy_rest(&twin->table, &filter->table, allocator)
@@ -297,7 +297,7 @@ static roost_status orcuckoo_copy_rest(roost_filter *base, roost_filter *copy)
 static roost_status overflow(struct orcuckoo *filter, struct entry entry)
 {
     struct stash *stash = &filter->table.stash;
-    const roost_environment *environment = &filter->observed.own.environment;
+    const roost_environment *environment = &filter->own.environment;
     if (observed_bytes(&filter->observed) - stash_bytes(stash) + stash_bytes_with(stash, 1) > environment->memory_limit)
         return ROOST_TOO_LARGE;
     uint64_t tag = stash_tag(entry.number, entry.counter);
@@ -342,7 +342,7 @@ static bool enter_slot(struct orcuckoo *filter, const struct place *place, struc
     if (__builtin_expect(cuckoo_table_is_freed(&filter->table), 0) && !allocate_slots(filter))
         return false;
     if (index == NO_INDEX || cuckoo_table_insert(&filter->table, place, slot_tag(filter, index, entry.counter),
-                                                 &filter->observed.own.random, kicks) == PUT_NO_ROOM)
+                                                 &filter->own.random, kicks) == PUT_NO_ROOM)
         return false;
     actors_entered_slot(&filter->observed.actors, entry.number);
     return true;
@@ -351,7 +351,7 @@ static bool enter_slot(struct orcuckoo *filter, const struct place *place, struc
 static roost_status reserve_entries(struct orcuckoo *filter, uint64_t count)
 {
     struct stash *stash = &filter->table.stash;
-    const roost_environment *environment = &filter->observed.own.environment;
+    const roost_environment *environment = &filter->own.environment;
     if (observed_bytes(&filter->observed) - stash_bytes(stash) + stash_bytes_with(stash, count) >
         environment->memory_limit)
         return ROOST_TOO_LARGE;
@@ -373,12 +373,12 @@ static void empty_stash(struct orcuckoo *filter)
 /* Without memory the table keeps its rows, which is slower but correct. */
 void make_room(struct orcuckoo *filter, uint64_t entries)
 {
-    const roost_environment *environment = &filter->observed.own.environment;
+    const roost_environment *environment = &filter->own.environment;
     int32_t before = filter->table.spread;
     if (cuckoo_table_is_freed(&filter->table) ||
         observed_bytes(&filter->observed) + cuckoo_table_bytes_for(&filter->table, entries) > environment->memory_limit)
         return;
-    if (cuckoo_table_make_room(&filter->table, entries, &filter->observed.own.random, &environment->allocator) &&
+    if (cuckoo_table_make_room(&filter->table, entries, &filter->own.random, &environment->allocator) &&
         filter->table.spread != before)
         empty_stash(filter);
 }
@@ -392,11 +392,10 @@ static bool is_full_of_copies(const struct orcuckoo *filter)
 
 void relieve_if_overfull(struct orcuckoo *filter)
 {
-    const roost_environment *environment = &filter->observed.own.environment;
+    const roost_environment *environment = &filter->own.environment;
     if (__builtin_expect(cuckoo_table_is_overfull(&filter->table) || is_full_of_copies(filter), 0) &&
         3 * observed_bytes(&filter->observed) <= environment->memory_limit &&
-        cuckoo_table_relieve(&filter->table, &filter->observed.own.random, &environment->allocator,
-                             environment->most_moved))
+        cuckoo_table_relieve(&filter->table, &filter->own.random, &environment->allocator, environment->most_moved))
         empty_stash(filter);
 }
 
@@ -576,7 +575,7 @@ static roost_status add_to_set(struct orcuckoo *filter, const struct place *plac
         return *first ? put_new(filter, place, entry) : supersede(filter, place, entry);
     }
     enum put_result result = cuckoo_table_insert_class(table, place, slot_tag(filter, index, entry.counter),
-                                                       &filter->observed.own.random, table->most_kicks);
+                                                       &filter->own.random, table->most_kicks);
     *first = result != PUT_PRESENT;
     if (result == PUT_PRESENT)
         return supersede(filter, place, entry);

@@ -16,6 +16,7 @@ struct class_code {
 /* Invariants (orcuckoo_check): those of the parts; `classes` is the number of classes that have entries. */
 struct orcuckoo {
     struct observed observed;
+    struct filter_own own;
     struct cuckoo_table table;
     uint64_t classes; /* a class that replicas added apart has several entries, and counts once */
     uint32_t counter_bits;

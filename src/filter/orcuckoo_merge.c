@@ -424,12 +424,12 @@ static void keep(struct orcuckoo *filter, struct merge *merge)
 static void take_back(struct orcuckoo *filter, struct merge *merge)
 {
     const roost_allocator *allocator = &filter->observed.base.environment.allocator;
-    struct journal journal = filter->observed.own.journal;
+    struct journal journal = filter->own.journal;
     bool noted = filter->observed.base.journal->next != merge->next_change;
     cuckoo_table_release(&filter->table, allocator);
     actors_release(&filter->observed.actors, allocator);
     *filter = merge->before;
-    filter->observed.own.journal = journal;
+    filter->own.journal = journal;
     if (noted)
         journal_forget(filter->observed.base.journal);
 }

@@ -216,7 +216,7 @@ static roost_status series_open(roost_filter **filter, const roost_config *given
     struct series *series = memory_allocate(&environment->allocator, sizeof *series);
     if (!series)
         return ROOST_NO_MEMORY;
-    init_base(&series->base, series_kind_of(config.kind), &config, environment);
+    init_base(&series->base, &series->own, series_kind_of(config.kind), &config, environment);
     series->table_kind = table_kind_of(config.kind);
     series->buckets = geometry.buckets;
     series->nesting = plan.geometry;
@@ -279,7 +279,7 @@ static roost_status series_copy_open(const roost_filter *filter, roost_filter **
     if (!twin)
         return ROOST_NO_MEMORY;
     *twin = (struct series){.table_kind = series->table_kind, .buckets = series->buckets, .nesting = series->nesting};
-    init_base(&twin->base, filter->kind, filter->config, environment);
+    init_base(&twin->base, &twin->own, filter->kind, filter->config, environment);
     *copy = &twin->base;
     return ROOST_OK;
 }
@@ -334,7 +334,7 @@ static bool series_move(roost_filter *filter, const struct memory_mover *mover, 
     struct series *series = as_series(filter);
     if (place == 0) {
         series->quota.entries = memory_moved(mover, series->quota.entries);
-        journal_move(&own_part(filter)->journal, mover);
+        move_journal(filter, mover);
         for (uint32_t i = 0; i < series->count; i++)
             if (series->tables[i])
                 join_series(series, series->tables[i], i);

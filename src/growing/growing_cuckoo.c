@@ -94,43 +94,21 @@ static bool is_level_full(const struct growing_cuckoo *growing)
     return set_count(&growing->set) >= capacity && set_count_of(&growing->set, growing->length) >= capacity;
 }
 
-static struct shared *keep_shared(const roost_config *config, const roost_environment *environment)
-{
-    struct shared *shared = memory_allocate(&environment->allocator, sizeof *shared);
-    if (shared)
-        shared_init(shared, config, environment);
-    return shared;
-}
-
-static void close_shared(struct growing_cuckoo *growing)
-{
-    const struct shared *shared = shared_of(growing);
-    if (growing->keeps_shared)
-        memory_release(&growing->base.environment.allocator, (void *)(uintptr_t)shared);
-    else
-        shared_leave(shared);
-}
-
 static struct growing_cuckoo *allocate(const roost_config *config, const roost_environment *environment)
 {
-    const struct shared *shared = shared_take(config, environment);
-    bool keeps = !shared;
-    if (keeps)
-        shared = keep_shared(config, environment);
+    bool keeps;
+    const struct shared *shared = shared_open(config, environment, &keeps);
     if (!shared)
         return NULL;
     struct growing_cuckoo *growing = memory_allocate(&environment->allocator, sizeof *growing);
     if (!growing) {
-        close_shared(&(struct growing_cuckoo){
-            .base = {.config = &shared->config, .environment.allocator = environment->allocator},
-            .keeps_shared = keeps});
+        shared_close(shared, keeps, &environment->allocator);
         return NULL;
     }
     growing->base = (struct roost_filter){.kind = &growing_cuckoo_kind,
                                           .config = &shared->config,
                                           .environment = {environment->allocator, &shared->environment},
-                                          .journal = &no_journal,
-                                          .is_slim = true};
+                                          .journal = &no_journal};
     growing->keeps_shared = keeps;
     find_level(growing);
     return growing;
@@ -141,7 +119,7 @@ static void growing_close(roost_filter *filter)
     const roost_allocator allocator = filter->environment.allocator;
     set_release(&as_growing(filter)->set, filter);
     release_journal(filter);
-    close_shared(as_growing(filter));
+    shared_close(shared_of(as_growing(filter)), as_growing(filter)->keeps_shared, &allocator);
     memory_release(&allocator, filter);
 }
 
@@ -202,10 +180,8 @@ static roost_status growing_copy_rest(roost_filter *filter, roost_filter *copy)
 
 static bool growing_move(roost_filter *filter, const struct memory_mover *mover, uint64_t place)
 {
-    if (place == 0 && filter->journal != &no_journal) {
-        filter->journal = memory_moved(mover, filter->journal);
-        journal_move(filter->journal, mover);
-    }
+    if (place == 0)
+        move_journal(filter, mover);
     return set_move(&as_growing(filter)->set, mover, place);
 }
 

@@ -15,7 +15,7 @@ struct growing_cuckoo {
 
 static inline const struct shared *shared_of(const struct growing_cuckoo *growing)
 {
-    return (const struct shared *)growing->base.config; /* its first member */
+    return shared_of_filter(&growing->base);
 }
 
 extern const struct filter_kind growing_cuckoo_kind;

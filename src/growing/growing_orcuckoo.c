@@ -43,9 +43,6 @@
 #define SHORTEST_CLASS 4
 #define LENGTH_BITS    6
 #define MOST_AT_ONCE   56 /* bits: bitstream.h */
-/* They err no more often than this. */
-#define SET_RATE      (1.0 / (1 << 20))
-#define MULTISET_RATE (1.0 / (1 << 13))
 
 /* ---- classes as bits --------------------------------------------------------------------------------------------- */
 
@@ -121,20 +118,13 @@ static unsigned fewest_bits(const struct observed *filter)
 
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
-static void find_budget(struct budget *budget, const roost_config *config)
-{
-    roost_config kept = *config;
-    kept.fpr = fmin(config->fpr, config->multiset ? MULTISET_RATE : SET_RATE);
-    budget_of(budget, &kept);
-}
-
 static roost_status growing_resolve(roost_config *config)
 {
     struct budget budget;
     resolve_prefixes(config);
     if (!prefixes_are_resolved(config))
         return ROOST_INVALID;
-    find_budget(&budget, config);
+    budget_of(&budget, config);
     for (unsigned length = SHORTEST_CLASS; length <= MOST_LENGTH; length++)
         if (budget.capacity[length])
             return ROOST_OK;
@@ -147,15 +137,23 @@ static roost_status open_with(roost_filter **opened, const roost_config *config,
 {
     if (sizeof(struct growing_orcuckoo) > environment->memory_limit)
         return ROOST_TOO_LARGE;
-    struct growing_orcuckoo *filter = memory_allocate(&environment->allocator, sizeof *filter);
-    if (!filter)
+    bool keeps;
+    const struct shared *shared = shared_open(config, environment, &keeps);
+    struct growing_orcuckoo *filter = shared ? memory_allocate(&environment->allocator, sizeof *filter) : NULL;
+    if (!filter) {
+        if (shared)
+            shared_close(shared, keeps, &environment->allocator);
         return ROOST_NO_MEMORY;
-    init_base(&filter->observed.base, &growing_orcuckoo_kind, config, environment);
+    }
+    filter->keeps_shared = keeps;
+    filter->observed.base = (struct roost_filter){.kind = &growing_orcuckoo_kind,
+                                                  .config = &shared->config,
+                                                  .environment = {environment->allocator, &shared->environment},
+                                                  .journal = &no_journal};
     filter->observed.store = &growing_store;
     filter->observed.most_counter = UINT32_MAX;
     actors_init(&filter->observed.actors, 0);
     tagged_init(&filter->table, config->seed, environment);
-    find_budget(&filter->budget, config);
     *opened = &filter->observed.base;
     return ROOST_OK;
 }
@@ -178,7 +176,8 @@ static void growing_write_geometry(const roost_filter *filter, struct bit_writer
 
 static roost_status open_alike(roost_filter **opened, const struct observed *filter)
 {
-    return open_with(opened, filter->base.config, &filter->own.environment);
+    const roost_environment environment = whole_environment(&filter->base);
+    return open_with(opened, filter->base.config, &environment);
 }
 
 static void growing_close(roost_filter *base)
@@ -187,22 +186,35 @@ static void growing_close(roost_filter *base)
     const roost_allocator allocator = base->environment.allocator;
     table_release(&filter->table);
     observed_release(&filter->observed);
+    shared_close(shared_of_filter(base), filter->keeps_shared, &allocator);
     memory_release(&allocator, filter);
+}
+
+/* All but what is the twin's own, and the entries. */
+static bool copy_all_but_entries(struct growing_orcuckoo *twin, const struct growing_orcuckoo *filter)
+{
+    struct growing_orcuckoo before = *twin;
+    causal_release(&twin->observed.causal, &before.observed.base.environment.allocator);
+    actors_release(&twin->observed.actors, &before.observed.base.environment.allocator);
+    *twin = *filter;
+    twin->observed.base = before.observed.base;
+    twin->table = before.table;
+    twin->keeps_shared = before.keeps_shared;
+    return observed_copy(&twin->observed, &filter->observed);
 }
 
 static roost_status growing_clone(const roost_filter *base, roost_filter **copy)
 {
     const struct growing_orcuckoo *filter = as_const_growing_orcuckoo(base);
-    struct growing_orcuckoo *twin = memory_allocate(&base->environment.allocator, sizeof *twin);
-    if (!twin)
-        return ROOST_NO_MEMORY;
-    *twin = *filter;
-    tagged_init(&twin->table, base->config->seed, &filter->observed.own.environment);
-    if (!observed_copy(&twin->observed, &filter->observed) || table_copy(&twin->table, &filter->table) != ROOST_OK) {
-        growing_close(&twin->observed.base);
+    roost_status status = open_alike(copy, &filter->observed);
+    if (status != ROOST_OK)
+        return status;
+    struct growing_orcuckoo *twin = as_growing_orcuckoo(*copy);
+    if (!copy_all_but_entries(twin, filter) || table_copy(&twin->table, &filter->table) != ROOST_OK) {
+        growing_close(*copy);
+        *copy = NULL;
         return ROOST_NO_MEMORY;
     }
-    *copy = &twin->observed.base;
     return ROOST_OK;
 }
 
@@ -217,22 +229,12 @@ static roost_status growing_copy_some(roost_filter *filter, roost_filter *copy, 
     return table_copy_some(&as_growing_orcuckoo(filter)->table, &as_growing_orcuckoo(copy)->table, effort, clean);
 }
 
-static roost_status growing_copy_rest(roost_filter *base, roost_filter *copy)
+static roost_status growing_copy_rest(roost_filter *filter, roost_filter *copy)
 {
-    struct growing_orcuckoo *filter = as_growing_orcuckoo(base), *twin = as_growing_orcuckoo(copy);
-    const roost_allocator *allocator = &copy->environment.allocator;
-    struct roost_filter base_before = twin->observed.base;
-    struct filter_own own = twin->observed.own;
-    struct prefix_table table = twin->table;
-    causal_release(&twin->observed.causal, allocator);
-    actors_release(&twin->observed.actors, allocator);
-    *twin = *filter;
-    twin->observed.base = base_before;
-    twin->observed.own = own;
-    twin->observed.own.random = filter->observed.own.random;
-    twin->table = table;
-    return observed_copy(&twin->observed, &filter->observed) ? table_copy_rest(&filter->table, &twin->table)
-                                                             : ROOST_NO_MEMORY;
+    struct growing_orcuckoo *twin = as_growing_orcuckoo(copy);
+    if (!copy_all_but_entries(twin, as_growing_orcuckoo(filter)))
+        return ROOST_NO_MEMORY;
+    return table_copy_rest(&as_growing_orcuckoo(filter)->table, &twin->table);
 }
 
 static bool growing_move(roost_filter *base, const struct memory_mover *mover, uint64_t place)
@@ -370,7 +372,7 @@ static const struct entry_store growing_store = {
 
 static bool has_room(const struct growing_orcuckoo *filter, unsigned length)
 {
-    return filter->table.counts[length] < filter->budget.capacity[length];
+    return filter->table.counts[length] < capacities_of(filter)[length];
 }
 
 /* The first length from this one on that has room; MOST_LENGTH + 1: none. */
@@ -408,7 +410,7 @@ static uint64_t choose_prefix(struct growing_orcuckoo *filter, uint64_t hash, co
         uint64_t prefix = covering[i].prefix;
         unsigned length = prefix_length(prefix);
         if ((!chosen || end_mark(prefix) < end_mark(chosen)) &&
-            filter->table.counts[length] <= filter->budget.capacity[length])
+            filter->table.counts[length] <= capacities_of(filter)[length])
             chosen = prefix;
     }
     if (chosen)
@@ -489,7 +491,7 @@ static size_t add_some(struct growing_orcuckoo *filter, const roost_hash *hashes
     unsigned length = filter->length;
     if (ready_actor(observed) != ROOST_OK || !has_room(filter, length))
         return 0;
-    uint64_t room = filter->budget.capacity[length] - filter->table.counts[length];
+    uint64_t room = capacities_of(filter)[length] - filter->table.counts[length];
     uint64_t dots = observed->most_counter - observed->counter;
     room = room < dots ? room : dots;
     struct entry entry = {observed->number, observed->counter + 1, 0};
@@ -625,7 +627,7 @@ static uint64_t growing_capacity(const roost_filter *base)
     uint64_t capacity = 0;
     longest = filter->length > longest ? filter->length : longest;
     for (unsigned length = 0; length <= MOST_LENGTH && length <= longest; length++)
-        capacity += filter->budget.capacity[length];
+        capacity += capacities_of(filter)[length];
     return capacity;
 }
 
@@ -638,7 +640,7 @@ static void growing_brief(const roost_filter *base, roost_info *info)
     observed_info(&filter->observed, info);
     for (unsigned length = 0; length <= MOST_LENGTH; length++) {
         info->fpr_now += ldexp((double)table->counts[length], -(int)length);
-        info->growth_limit += filter->budget.capacity[length];
+        info->growth_limit += capacities_of(filter)[length];
         classes += table->counts[length];
         if (table->counts[length] > 0) {
             info->shortest_prefix = info->shortest_prefix ? info->shortest_prefix : length;

@@ -2,7 +2,7 @@
 #ifndef GROWING_GROWING_ORCUCKOO_H
 #define GROWING_GROWING_ORCUCKOO_H
 
-#include "budget.h"
+#include "shared.h"
 #include "tagged.h"
 #include "../filter/observed.h"
 
@@ -13,8 +13,8 @@
 struct growing_orcuckoo {
     struct observed observed;
     struct prefix_table table;
-    struct budget budget;
-    uint8_t length; /* of the prefixes that were added last */
+    uint8_t length;    /* of the prefixes that were added last */
+    bool keeps_shared; /* for itself alone: shared.h */
 };
 
 static inline struct growing_orcuckoo *as_growing_orcuckoo(roost_filter *filter)
@@ -25,6 +25,12 @@ static inline struct growing_orcuckoo *as_growing_orcuckoo(roost_filter *filter)
 static inline const struct growing_orcuckoo *as_const_growing_orcuckoo(const roost_filter *filter)
 {
     return (const struct growing_orcuckoo *)filter;
+}
+
+/* How many prefixes of a length a writer may add. */
+static inline const uint64_t *capacities_of(const struct growing_orcuckoo *filter)
+{
+    return shared_of_filter(&filter->observed.base)->budget.capacity;
 }
 
 static inline struct prefix_entry prefix_entry_of(struct entry entry)

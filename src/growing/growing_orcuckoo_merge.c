@@ -541,7 +541,8 @@ static roost_status build_table(struct merge *merge, uint64_t about)
     const bool lists = journal_is_on(merge->filter->observed.base.journal);
     struct prefix_table *built = &merge->built;
     struct entry_list late = {0};
-    tagged_init(built, merge->filter->table.seed, &merge->filter->observed.own.environment);
+    const roost_environment environment = whole_environment(&merge->filter->observed.base);
+    tagged_init(built, merge->filter->table.seed, &environment);
     built->target = merge->filter->table.target;
     built->copy_job = merge->filter->table.copy_job;
     built->root = new_directory(built, 0, about / built->target);

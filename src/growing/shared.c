@@ -24,13 +24,13 @@
 #define PLACES 64
 #define NEARBY 8
 
-struct place {
+struct shared_place {
     struct shared shared;
     uint64_t users;
     bool filled;
 };
 
-static struct place places[PLACES];
+static struct shared_place places[PLACES];
 static atomic_flag lock = ATOMIC_FLAG_INIT;
 
 static void take_lock(void)
@@ -48,21 +48,23 @@ static bool is_of(const struct shared *shared, const roost_config *config, const
 {
     const roost_config *a = &shared->config;
     const roost_environment *b = &shared->environment;
-    return a->capacity == config->capacity && a->fpr == config->fpr && a->seed == config->seed &&
-           a->writers == config->writers && a->growth == config->growth && a->schedule == config->schedule &&
+    return a->kind == config->kind && a->multiset == config->multiset && a->capacity == config->capacity &&
+           a->fpr == config->fpr && a->seed == config->seed && a->writers == config->writers &&
+           a->growth == config->growth && a->schedule == config->schedule &&
            b->random_seed == environment->random_seed && b->memory_limit == environment->memory_limit &&
            b->kicks == environment->kicks && b->entropy.context == environment->entropy.context &&
            b->entropy.draw == environment->entropy.draw && b->journal == environment->journal &&
            b->journal_part == environment->journal_part && b->most_moved == environment->most_moved;
 }
 
-void shared_init(struct shared *shared, const roost_config *config, const roost_environment *environment)
+static void shared_init(struct shared *shared, const roost_config *config, const roost_environment *environment)
 {
     shared->config = (roost_config){.kind = config->kind,
                                     .capacity = config->capacity,
                                     .fpr = config->fpr,
                                     .seed = config->seed,
                                     .scalable = true,
+                                    .multiset = config->multiset,
                                     .writers = config->writers,
                                     .growth = config->growth,
                                     .schedule = config->schedule};
@@ -77,12 +79,12 @@ static uint64_t hash_of(const roost_config *config)
 }
 
 /* The place that has it, or one that is not in use; NULL: neither. */
-static struct place *find_place(const roost_config *config, const roost_environment *environment)
+static struct shared_place *find_place(const roost_config *config, const roost_environment *environment)
 {
-    struct place *unused = NULL;
+    struct shared_place *unused = NULL;
     uint64_t hash = hash_of(config);
     for (unsigned i = 0; i < NEARBY; i++) {
-        struct place *place = &places[(hash + i) % PLACES];
+        struct shared_place *place = &places[(hash + i) % PLACES];
         if (place->filled && is_of(&place->shared, config, environment))
             return place;
         if (place->users == 0 && (!unused || !place->filled))
@@ -95,20 +97,40 @@ static struct place *find_place(const roost_config *config, const roost_environm
     return unused;
 }
 
-const struct shared *shared_take(const roost_config *config, const roost_environment *environment)
+static const struct shared *shared_take(const roost_config *config, const roost_environment *environment)
 {
     take_lock();
-    struct place *place = find_place(config, environment);
+    struct shared_place *place = find_place(config, environment);
     if (place)
         place->users++;
     release_lock();
     return place ? &place->shared : NULL;
 }
 
-void shared_leave(const struct shared *shared)
+static void shared_leave(const struct shared *shared)
 {
-    struct place *place = &places[(const struct place *)(const void *)shared - places];
+    struct shared_place *place = &places[(const struct shared_place *)(const void *)shared - places];
     take_lock();
     place->users--;
     release_lock();
+}
+
+const struct shared *shared_open(const roost_config *config, const roost_environment *environment, bool *keeps)
+{
+    const struct shared *shared = shared_take(config, environment);
+    *keeps = !shared;
+    if (shared)
+        return shared;
+    struct shared *kept = memory_allocate(&environment->allocator, sizeof *kept);
+    if (kept)
+        shared_init(kept, config, environment);
+    return kept;
+}
+
+void shared_close(const struct shared *shared, bool keeps, const roost_allocator *allocator)
+{
+    if (keeps)
+        memory_release(allocator, (void *)(uintptr_t)shared);
+    else
+        shared_leave(shared);
 }

@@ -3,6 +3,7 @@
 #define GROWING_SHARED_H
 
 #include "budget.h"
+#include "../filter/kind.h"
 
 /* Never changes while a filter uses it. */
 struct shared {
@@ -11,11 +12,15 @@ struct shared {
     struct budget budget;
 };
 
-/* As filters have it, for a filter that keeps one for itself. */
-void shared_init(struct shared *shared, const roost_config *config, const roost_environment *environment);
+/* One that other filters use as well, or, where so many are in use that there is no place left, one that the filter
+   `keeps` for itself. NULL without memory for that. */
+const struct shared *shared_open(const roost_config *config, const roost_environment *environment, bool *keeps);
+void shared_close(const struct shared *shared, bool keeps, const roost_allocator *allocator);
 
-/* One that other filters use as well; NULL where so many are in use that there is no place left. */
-const struct shared *shared_take(const roost_config *config, const roost_environment *environment);
-void shared_leave(const struct shared *shared);
+/* Of a filter whose configuration is that of one. */
+static inline const struct shared *shared_of_filter(const roost_filter *filter)
+{
+    return (const struct shared *)(const void *)filter->config; /* its first member */
+}
 
 #endif

@@ -617,7 +617,8 @@ static roost_status window_open(roost_filter **filter, const roost_config *given
     struct window *window = memory_allocate(&environment->allocator, WINDOW_BYTES);
     if (!window)
         return ROOST_NO_MEMORY;
-    init_base(&window->base, config.kind == ROOST_COUNTER ? &counter_kind : &window_kind, &config, environment);
+    init_base(&window->base, &window->own, config.kind == ROOST_COUNTER ? &counter_kind : &window_kind, &config,
+              environment);
     window->geometry = (struct bloom_geometry){config.slot_bits, config.slot_probes};
     window_lengths(&window->slot_length, &window->finest, config.window, config.past);
     *filter = &window->base;

@@ -238,8 +238,8 @@ static roost_status growing_open(roost_filter **filter, const roost_config *give
     struct window *window = memory_allocate(&environment->allocator, sizeof *window);
     if (!window)
         return ROOST_NO_MEMORY;
-    init_base(&window->base, config.kind == ROOST_COUNTER ? &growing_counter_kind : &growing_window_kind, &config,
-              environment);
+    init_base(&window->base, &window->own, config.kind == ROOST_COUNTER ? &growing_counter_kind : &growing_window_kind,
+              &config, environment);
     window->slot_length = divide_up(config.window, config.past + 1);
     window->most = most_entries(&config);
     if (!entropy_number(&environment->entropy, &luck))
@@ -267,8 +267,7 @@ static roost_status growing_clone(const roost_filter *filter, roost_filter **cop
 {
     const struct window *window = as_const_window(filter);
     roost_filter *made;
-    roost_status status =
-        growing_open(&made, filter->config, &((const struct whole_filter *)filter)->own.environment, NULL);
+    roost_status status = growing_open(&made, filter->config, &const_own_part(filter)->environment, NULL);
     if (status != ROOST_OK)
         return status;
     struct window *twin = as_window(made);

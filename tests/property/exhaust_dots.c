@@ -389,7 +389,7 @@ static void put_layout(struct universe *universe, uint32_t replica, const struct
     struct orcuckoo *filter = scratch_of(universe, replica);
     const struct layout *layout = &world->replicas[replica];
     filter->observed.sum = 0;
-    filter->observed.own.random.script = NULL;
+    filter->own.random.script = NULL;
     put_causal(filter, layout->seen);
     put_actors(universe, replica, layout);
     put_slots(universe, filter, layout, world->classes);
@@ -1117,14 +1117,14 @@ static void run_operation(struct universe *universe, const struct world *world, 
         if (uses_other(operation->verb))
             put_layout(universe, operation->other, world);
         put_layout(universe, replica, world);
-        scratch_of(universe, replica)->observed.own.random.script = script_answer;
-        scratch_of(universe, replica)->observed.own.random.context = &script;
+        scratch_of(universe, replica)->own.random.script = script_answer;
+        scratch_of(universe, replica)->own.random.context = &script;
         choose_hand(scratch_of(universe, replica), &script, operation->verb);
         struct world next = *world;
         perform(universe, &next, world, operation);
         forget_classes(universe, &next);
         universe->transitions++;
-        scratch_of(universe, replica)->observed.own.random.script = NULL;
+        scratch_of(universe, replica)->own.random.script = NULL;
         if (!visit(universe, &next))
             continue;
         if (operation->verb < RESTORE)

@@ -763,7 +763,7 @@ static void choose_lengths(struct universe *universe, const roost_filter *filter
     struct budget budget;
     uint32_t count = 0;
     if (removable(universe))
-        budget = as_const_growing_orcuckoo(filter)->budget;
+        budget = shared_of_filter(filter)->budget;
     else
         budget_of(&budget, roost_filter_get_config(filter));
     for (unsigned bits = 0; bits <= MOST_LENGTH && count < LENGTHS && !setting->lengths[0]; bits++)
@@ -779,11 +779,14 @@ static void choose_lengths(struct universe *universe, const roost_filter *filter
 
 static roost_filter *open_filter(struct universe *universe)
 {
-    roost_environment environment = {.journal = JOURNAL, .entropy = {universe, draw_actor}};
+    /* A budget of its own is not one that other settings find again. */
+    roost_environment environment = {.journal = JOURNAL,
+                                     .entropy = {universe, draw_actor},
+                                     .memory_limit = universe->setting->lengths[0] ? (uint64_t)1 << 40 : 0};
     roost_filter *filter;
     must(roost_filter_new(&filter, &universe->config, &environment) == ROOST_OK, "new");
     if (universe->setting->lengths[0]) {
-        struct budget *budget = &as_growing_orcuckoo(filter)->budget;
+        struct budget *budget = (struct budget *)(uintptr_t)&shared_of_filter(filter)->budget;
         *budget = (struct budget){{0}};
         for (uint32_t i = 0; i < LENGTHS; i++)
             budget->capacity[universe->setting->lengths[i]] = universe->setting->room[i];

@@ -140,7 +140,7 @@ static double fullest_length(const roost_filter *filter)
     double fullest = 0;
     if (removable(filter)) {
         memcpy(counts, as_const_growing_orcuckoo(filter)->table.counts, sizeof counts);
-        budget = as_const_growing_orcuckoo(filter)->budget;
+        budget = shared_of_filter(filter)->budget;
     } else {
         set_counts(&((const struct growing_cuckoo *)filter)->set, counts);
         budget_of(&budget, filter->config);
@@ -602,7 +602,7 @@ static double measured_rate(const roost_filter *filter)
 
 static void heal(const roost_config *config, uint64_t replicas, const uint64_t *sizes)
 {
-    roost_filter *filters[16];
+    roost_filter *filters[16] = {NULL};
     uint64_t first = 0;
     for (uint64_t i = 0; i < replicas; i++, first += sizes[i - 1]) {
         filters[i] = new_filter(config);

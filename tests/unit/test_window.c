@@ -275,7 +275,7 @@ static bool paper_optimised(const struct paper *paper, roost_hash hash, bool as_
 /* Equation 3 from counts of elements, by the paper's indices. */
 static double paper_estimate(const struct paper *paper, const double *held)
 {
-    double rate[MOST_FILTERS], right;
+    double rate[MOST_FILTERS] = {0}, right;
     for (uint32_t i = 0; i < paper->past + 2; i++)
         rate[i] = pow(1 - exp(-PAPER_PROBES * held[i] / PAPER_BITS), PAPER_PROBES);
     right = 1 - rate[0];
