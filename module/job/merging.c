@@ -15,6 +15,7 @@
  *
  *     the key is deleted, replaced or renamed   the merge ends with an error; what was merged went with the object
  *     a client creates the missing key          the merge ends with an error
+ *     the slot of the missing key moves         the merge ends with an error; the key is not created
  *     clients change the filter                 the applied range that is reported begins after their changes
  *     the client disconnects                    the merge goes on
  *     the server becomes a replica              the merge ends with an error, and its primary never gets the rest
@@ -257,6 +258,8 @@ static enum progress merge_or_finish(RedisModuleCtx *ctx, struct merge_job *merg
     enum progress progress = ALL_DONE;
     if (!open_receiver(ctx, merge, &target))
         merge->merged.error = "STALE the key has changed while it was merged";
+    else if (merge->begins && target.missing && !target_can_be_created(&target))
+        merge->merged.error = "STALE the slot of the key has moved: send the command again";
     else
         progress = merge->all_in ? read_state(merge, &target) : merge_some(merge, &target);
     target_close(&target);

@@ -7,6 +7,7 @@
 #include "module/base/context.h"
 #include "module/base/replies.h"
 #include "module/registry/registry.h"
+#include "module/registry/slots.h"
 #include "module/registry/tombstones.h"
 #include "module/value/chunks.h"
 
@@ -55,6 +56,12 @@ bool target_open_filter(struct target *target, RedisModuleCtx *ctx, RedisModuleS
 uint64_t target_generation(const struct target *target)
 {
     return target->filter ? target->filter->value.generation : tombstones_generation_of(target->ctx, target->name);
+}
+
+bool target_can_be_created(const struct target *target)
+{
+    roost_bytes bytes = argument_bytes(target->name);
+    return !is_cluster() || slot_takes_new_keys(target->ctx, slot_of(bytes.data, bytes.size));
 }
 
 bool target_is_at(struct target *target, const RedisModuleString *argument)

@@ -24,6 +24,10 @@ void target_close(struct target *target);
 /* A filter of any kind. False after an error reply; the target is closed then. */
 bool target_open_filter(struct target *target, RedisModuleCtx *ctx, RedisModuleString *name, int mode);
 
+/* Whether the slot of a missing key is here to stay. The server checks that before a command, but not for what a job
+   does later. */
+bool target_can_be_created(const struct target *target);
+
 /* Replies with the error that says why there is no filter, and closes the target. */
 int target_refuse(struct target *target, const char *when_missing);
 

@@ -2,7 +2,9 @@
  * See links.h.
  *
  * The state is kept once, in `known`; the key has a copy of it, which is made whenever the state changes. When the keys
- * of two nodes come together because a slot has moved, the state is what both say: of two times, the lower one.
+ * of two nodes come together because a slot has moved, the state is what both say: of two times, the lower one. One of
+ * the two gets that state and the other one is deleted. If it stayed, it would be combined with a later state when the
+ * server loads its data, and the region would seem to have missed what it had long ago.
  */
 #include "links.h"
 
@@ -25,8 +27,15 @@ struct links {
 };
 
 static struct link_state known;
-static const struct links *home; /* the value at our key; NULL: none */
-static RedisModuleString *home_key;
+
+/* The keys that hold a record: the first is ours, others came with a slot. */
+struct place {
+    const struct links *links; /* only compared: it may be gone */
+    RedisModuleString *key;
+    int database;
+    struct place *next;
+};
+static struct place *places;
 static bool seen;
 static uint64_t latest;    /* the latest time that was ever seen; 0: none */
 static uint64_t latest_at; /* when that was, by a clock that cannot be set */
@@ -331,31 +340,57 @@ static void links_digest(struct value *value, uint8_t digest[16])
 
 /* ---- the key ----------------------------------------------------------------------------------------------------- */
 
-static void move_home(const struct links *links, const RedisModuleString *key)
+static void forget_place(const struct links *links)
 {
-    if (home_key)
-        RedisModule_FreeString(NULL, home_key);
-    home_key = key ? RedisModule_CreateStringFromString(NULL, key) : NULL;
-    home = links;
+    struct place **link = &places;
+    while (*link && (*link)->links != links)
+        link = &(*link)->next;
+    struct place *place = *link;
+    if (!place)
+        return;
+    *link = place->next;
+    RedisModule_FreeString(NULL, place->key);
+    RedisModule_Free(place);
+}
+
+static struct place *make_place(const struct links *links, const RedisModuleString *key, int database)
+{
+    forget_place(links);
+    struct place *place = RedisModule_Alloc(sizeof *place);
+    *place = (struct place){links, RedisModule_CreateStringFromString(NULL, key), database, NULL};
+    return place;
+}
+
+static void put_first(const struct links *links, const RedisModuleString *key, int database)
+{
+    struct place *place = make_place(links, key, database);
+    place->next = places;
+    places = place;
+}
+
+static void put_last(const struct links *links, const RedisModuleString *key, int database)
+{
+    struct place *place = make_place(links, key, database), **link = &places;
+    while (*link)
+        link = &(*link)->next;
+    *link = place;
 }
 
 static void links_arrive(struct value *value, RedisModuleString *key, int database)
 {
     const struct links *links = (const struct links *)value;
-    (void)database;
     if (!is_reserved_for(key, LINKS_KEY))
         return;
     seen = true;
     saw_times_of(&links->state);
     if (!links->state.emptied || is_loading()) /* a slot that moves here does not empty the node */
         combine(&known, &links->state);
-    move_home(links, key);
+    put_last(links, key, database);
 }
 
 static void links_leave(struct value *value)
 {
-    if (home == (const struct links *)value)
-        move_home(NULL, NULL);
+    forget_place((const struct links *)value);
 }
 
 const struct value_class links_class = {.code = 3,
@@ -371,19 +406,34 @@ const struct value_class links_class = {.code = 3,
 void links_forget(bool all_keys)
 {
     known = (struct link_state){.emptied = seen && all_keys};
-    move_home(NULL, NULL);
+    while (places)
+        forget_place(places->links);
 }
 
-RedisModuleString *links_key(RedisModuleCtx *ctx)
+static RedisModuleString *key_in_slot(unsigned slot)
 {
     unsigned number = 0;
-    if (home_key)
-        return RedisModule_CreateStringFromString(NULL, home_key);
-    if (!is_cluster())
-        return RedisModule_CreateString(NULL, LINKS_KEY, sizeof LINKS_KEY - 1);
     if (getrandom(&number, sizeof number, 0) != sizeof number)
         number = 0;
-    return RedisModule_CreateStringPrintf(NULL, LINKS_KEY ":{%u}:%08x", slot_tag(slot_of_ours(ctx)), number);
+    return RedisModule_CreateStringPrintf(NULL, LINKS_KEY ":{%u}:%08x", slot_tag(slot), number);
+}
+
+/* Our key, or one that may be created; NULL: no slot of this node stays here. */
+static RedisModuleString *own_key(RedisModuleCtx *ctx)
+{
+    if (places)
+        return RedisModule_CreateStringFromString(NULL, places->key);
+    if (!is_cluster())
+        return RedisModule_CreateString(NULL, LINKS_KEY, sizeof LINKS_KEY - 1);
+    unsigned slot = slot_that_stays(ctx);
+    return slot < SLOTS ? key_in_slot(slot) : NULL;
+}
+
+/* Without a slot, any name: the server sends the link to another node. */
+RedisModuleString *links_key(RedisModuleCtx *ctx)
+{
+    RedisModuleString *key = own_key(ctx);
+    return key ? key : key_in_slot(0);
 }
 
 /* Copies the state to the key; false if the key holds something else. */
@@ -398,11 +448,34 @@ static bool copy_to_key(RedisModuleCtx *ctx, RedisModuleString *name)
     bool ours = value && value->class == &links_class;
     if (ours) {
         ((struct links *)value)->state = known;
-        move_home((struct links *)value, name);
+        put_first((struct links *)value, name, RedisModule_GetSelectedDb(ctx));
         seen = true;
     }
     RedisModule_CloseKey(key);
     return ours;
+}
+
+/* Deletes the record, if it is still there. */
+static void delete_at(RedisModuleCtx *ctx, const struct place *place)
+{
+    RedisModuleString *name = RedisModule_CreateStringFromString(NULL, place->key);
+    RedisModule_SelectDb(ctx, place->database);
+    RedisModuleKey *key = RedisModule_OpenKey(ctx, name, REDISMODULE_READ | REDISMODULE_WRITE);
+    bool there = key && (const struct links *)value_of_key(key) == place->links;
+    forget_place(place->links);
+    if (there) {
+        RedisModule_DeleteKey(key);
+        RedisModule_Replicate(ctx, "UNLINK", "s", name);
+    }
+    RedisModule_CloseKey(key);
+    RedisModule_FreeString(NULL, name);
+}
+
+/* Ours has what they say. */
+static void delete_others(RedisModuleCtx *ctx)
+{
+    while (places->next)
+        delete_at(ctx, places->next);
 }
 
 /* Messages of links and the sweep of tombstones may be in another database. */
@@ -411,8 +484,10 @@ static bool copy_to_first_database(RedisModuleCtx *ctx, RedisModuleString *name,
     int database = RedisModule_GetSelectedDb(ctx);
     RedisModule_SelectDb(ctx, 0);
     bool copied = copy_to_key(ctx, name);
-    if (copied)
+    if (copied) {
         RedisModule_Replicate(ctx, "ROOST.LINK", "scb", name, "STATE", (const char *)bytes, size);
+        delete_others(ctx);
+    }
     RedisModule_SelectDb(ctx, database);
     return copied;
 }
@@ -431,16 +506,17 @@ roost_status links_store(RedisModuleCtx *ctx, RedisModuleString *name)
 
 static roost_status store_at_own_key(RedisModuleCtx *ctx)
 {
-    RedisModuleString *name = links_key(ctx);
-    roost_status status = links_store(ctx, name);
-    RedisModule_FreeString(NULL, name);
+    RedisModuleString *name = own_key(ctx);
+    roost_status status = name ? links_store(ctx, name) : ROOST_MISMATCH;
+    if (name)
+        RedisModule_FreeString(NULL, name);
     return status;
 }
 
 bool links_note_dropped(RedisModuleCtx *ctx, uint64_t time)
 {
     uint64_t before = known.dropped;
-    if (before > time && home)
+    if (before > time && places)
         return true;
     known.dropped = higher(before, time + 1);
     if (store_at_own_key(ctx) == ROOST_OK)
@@ -452,15 +528,20 @@ bool links_note_dropped(RedisModuleCtx *ctx, uint64_t time)
 /* A blank record is for keys that would look old without it; a server that stays empty stays without one. */
 static bool record_is_lost(void)
 {
-    return !home && (known.emptied ? registry.keys > 0 : known.number != 0);
+    return !places && (known.emptied ? registry.keys > 0 : known.number != 0);
+}
+
+static bool has_several(void)
+{
+    return places && places->next;
 }
 
 static void keep_record(RedisModuleCtx *ctx, void *unused)
 {
     const char *error = NULL;
     (void)unused;
-    if (record_is_lost() && may_write(ctx, &error) && (!is_cluster() || has_slots(ctx)))
-        (void)store_at_own_key(ctx); /* if the key holds something else, or there is no memory, once more later */
+    if ((record_is_lost() || has_several()) && may_write(ctx, &error))
+        (void)store_at_own_key(ctx); /* if that is not possible now, once more later */
     links_keep(ctx);
 }
 

@@ -9,7 +9,8 @@
  * `roost:links:{tag}:number`, in a slot of the node), a value of a class of its own, which is saved, replicated and
  * loaded like any other. Where the key is, there is a link. A server whose key was deleted, or a node that loses the
  * slot of its key, still knows what was in it and stores it again within a second (links_keep), a node in a slot that
- * it has.
+ * it has and that is not on its way to another node. A node that gets the key of another one with a slot keeps one of
+ * the two, with the state that both agree on.
  *
  * Bounded. Every region has a number, and a clock in whole seconds that never goes back. Whenever all regions of a link
  * are up and have all tombstones that any of them has listed, the link says so to each of them:

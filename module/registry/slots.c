@@ -40,39 +40,33 @@ unsigned slot_tag(unsigned slot)
     return tags[slot] - 1;
 }
 
-/* "7", "5-9", and "[7-<-..." for one that is being taken over. */
-static bool token_has(const char *token, unsigned slot)
+/* ---- CLUSTER NODES ---------------------------------------------------------------------------------------------- */
+
+enum { OURS = 1, LEAVING = 2, ARRIVING = 4 };
+static uint8_t states[SLOTS];
+
+/* "7", "5-9", "[7->-..." for one that is on its way to another node, and "[7-<-..." for one that comes from there. */
+static void read_token(const char *token)
 {
-    bool taken_over = *token == '[';
+    bool moves = *token == '[';
     char *rest;
-    unsigned long first = strtoul(token + taken_over, &rest, 10), last = first;
-    if (rest == token + taken_over)
-        return false;
-    if (taken_over)
-        return first == slot && strncmp(rest, "-<-", 3) == 0;
-    if (*rest == '-')
-        last = strtoul(rest + 1, &rest, 10);
-    return *rest == '\0' && first <= slot && slot <= last;
+    unsigned long first = strtoul(token + moves, &rest, 10), last = first;
+    if (rest == token + moves)
+        return;
+    uint8_t state = !moves ? OURS : strncmp(rest, "->-", 3) == 0 ? LEAVING : ARRIVING;
+    if (!moves && *rest == '-')
+        last = strtoul(rest + 1, NULL, 10);
+    for (unsigned long slot = first; slot <= last && slot < SLOTS; slot++)
+        states[slot] |= state;
 }
 
-/* In a line of CLUSTER NODES, slots follow eight other words. */
-static bool line_has(char *line, unsigned slot)
+/* Slots follow eight other words. */
+static void read_line(char *line)
 {
     char *place = NULL, *word = strtok_r(line, " ", &place);
     for (int i = 0; word; i++, word = strtok_r(NULL, " ", &place))
-        if (i >= 8 && token_has(word, slot))
-            return true;
-    return false;
-}
-
-/* The first slot of a line; SLOTS: it has none. */
-static unsigned first_of_line(char *line)
-{
-    char *place = NULL, *word = strtok_r(line, " ", &place);
-    for (int i = 0; word; i++, word = strtok_r(NULL, " ", &place))
-        if (i >= 8 && *word != '[')
-            return (unsigned)strtoul(word, NULL, 10) % SLOTS;
-    return SLOTS;
+        if (i >= 8)
+            read_token(word);
 }
 
 static char *our_line(char *nodes)
@@ -83,46 +77,43 @@ static char *our_line(char *nodes)
     return line;
 }
 
-/* The reply of CLUSTER NODES, to be freed, and the line of this server in it; NULL: no reply. */
-static char *ask_nodes(RedisModuleCtx *ctx, char **line)
+/* Sets the states of all slots; false: the server does not tell. */
+static bool read_states(RedisModuleCtx *ctx)
 {
     size_t size;
     RedisModuleCallReply *reply = RedisModule_Call(ctx, "CLUSTER", "c", "NODES");
     const char *text = reply ? RedisModule_CallReplyStringPtr(reply, &size) : NULL;
-    char *nodes = NULL;
+    memset(states, 0, sizeof states);
     if (text) {
-        nodes = RedisModule_Alloc(size + 1);
+        char *nodes = RedisModule_Alloc(size + 1);
         memcpy(nodes, text, size);
         nodes[size] = '\0';
-        *line = our_line(nodes);
+        char *line = our_line(nodes);
+        if (line)
+            read_line(line);
+        RedisModule_Free(nodes);
     }
     if (reply)
         RedisModule_FreeCallReply(reply);
-    return nodes;
+    return text != NULL;
 }
 
-static unsigned first_of_ours(RedisModuleCtx *ctx)
+/* The last one: redis-cli moves the first ones first. */
+unsigned slot_that_stays(RedisModuleCtx *ctx)
 {
-    char *line = NULL, *nodes = ask_nodes(ctx, &line);
-    unsigned slot = nodes && line ? first_of_line(line) : SLOTS;
-    RedisModule_Free(nodes);
-    return slot;
-}
-
-unsigned slot_of_ours(RedisModuleCtx *ctx)
-{
-    return first_of_ours(ctx) % SLOTS;
-}
-
-bool has_slots(RedisModuleCtx *ctx)
-{
-    return first_of_ours(ctx) < SLOTS;
+    unsigned slot = read_states(ctx) ? SLOTS : 0;
+    while (slot-- > 0)
+        if (states[slot] == OURS)
+            return slot;
+    return SLOTS;
 }
 
 bool slot_is_ours(RedisModuleCtx *ctx, unsigned slot)
 {
-    char *line = NULL, *nodes = ask_nodes(ctx, &line);
-    bool ours = !nodes || (line && line_has(line, slot));
-    RedisModule_Free(nodes);
-    return ours;
+    return !read_states(ctx) || states[slot] & (OURS | ARRIVING);
+}
+
+bool slot_takes_new_keys(RedisModuleCtx *ctx, unsigned slot)
+{
+    return slot_is_ours(ctx, slot) && !(states[slot] & LEAVING);
 }

@@ -3,6 +3,7 @@
 import os
 import random
 import select
+import signal
 import threading
 import time
 
@@ -1019,8 +1020,9 @@ def two_nodes():
     return servers(node, node)
 
 
-def meet(a, b):
-    a("CLUSTER", "ADDSLOTSRANGE", 0, 8191), b("CLUSTER", "ADDSLOTSRANGE", 8192, 16383)
+def meet(a, b, last=8191):
+    """Slots up to the last one are a's."""
+    a("CLUSTER", "ADDSLOTSRANGE", 0, last), b("CLUSTER", "ADDSLOTSRANGE", 8192, 16383)
     a("CLUSTER", "SET-CONFIG-EPOCH", 1), b("CLUSTER", "SET-CONFIG-EPOCH", 2)
     a("CLUSTER", "MEET", "127.0.0.1", b.port)
     for s in (a, b):
@@ -1159,25 +1161,102 @@ def test_no_tombstones_without_links():
         assert tell(s, "HELLO", 0)["number"] == 0, "what was agreed on went with the data"
 
 
+def move(a, b, slot, state="NODE"):
+    """The slot is on its way from a to b (MIGRATING), or b has it (NODE), which a refuses while it holds keys of it."""
+    identity = {s: s("CLUSTER", "MYID") for s in (a, b)}
+    if state == "MIGRATING":
+        b("CLUSTER", "SETSLOT", slot, "IMPORTING", identity[a]), a("CLUSTER", "SETSLOT", slot, "MIGRATING", identity[b])
+        return
+    for s in (b, a):
+        s("CLUSTER", "SETSLOT", slot, "NODE", identity[b])
+
+
+def link_key(s):
+    answer = s("ROOST.SUMMARY", "COUNT", 1)
+    return answer[answer.index(b"link") + 1].decode()
+
+
+def records(s):
+    return [key.decode() for key in s.client.keys("roost:links*")]
+
+
 def test_a_slot_that_moves_takes_the_link_along():
     with two_nodes() as (a, b):
         meet(a, b)
-        key = a("ROOST.SUMMARY", "COUNT", 1)
-        key = key[key.index(b"link") + 1].decode()
+        for s in (a, b):
+            assert tell(s, "AGREED", 1, 7, 100)["had"] == {7: 100}
+        key = link_key(a)
         slot = a("CLUSTER", "KEYSLOT", key)
-        b("CLUSTER", "SETSLOT", slot, "IMPORTING", a("CLUSTER", "MYID")), a("CLUSTER", "SETSLOT", slot, "MIGRATING", b("CLUSTER", "MYID"))
-        migrate(a, b, [key])
-        for s in (b, a):
-            s("CLUSTER", "SETSLOT", slot, "NODE", b("CLUSTER", "MYID"))
+        move(a, b, slot, "MIGRATING"), migrate(a, b, [key]), move(a, b, slot)
         assert tell(b, "HELLO", 0)["number"] == 1
-        name = next(f"{{{i}}}" for i in range(100) if a("CLUSTER", "KEYSLOT", i) in range(1, 8192))
+        assert tell(b, "AGREED", 1, 7, 230)["had"] == {7: 230}
+        name = next(f"{{{i}}}" for i in range(100) if a("CLUSTER", "KEYSLOT", i) < 8192 and a("CLUSTER", "KEYSLOT", i) != slot)
         create(a, name), a("DEL", name)
         assert generation(a, name) == (1, False), "the node still knows"
-        wait_for(lambda: a.client.keys("roost:links*") not in ([], [key.encode()]), "a key of its own again, without a word of a link")
+        wait_for(lambda: records(a) not in ([], [key]), "a key of its own again, without a word of a link")
         a.restart(), b.restart()
         for s in (a, b):
             wait_for(lambda: b"cluster_state:ok" in s("CLUSTER", "INFO"), "the cluster")
         assert tell(a, "HELLO", 0)["number"] == 1
+        b("DEBUG", "RELOAD")
+        assert tell(b, "HELLO", 0)["had"] == {7: 230}, "there is no older record that says less"
+        assert len(records(a)) == len(records(b)) == 1
+
+
+def test_the_record_of_links_stays_out_of_slots_that_leave():
+    """A key that the node creates there by itself would be lost, or keep an administrator from moving the slot."""
+    with two_nodes() as (a, b):
+        meet(a, b, last=1)
+        key, = records(a)
+        first = a("CLUSTER", "KEYSLOT", key)
+        other = 1 - first
+        move(a, b, first, "MIGRATING"), migrate(a, b, [key])
+        again, = wait_for(lambda: records(a), "the record, stored again")
+        assert of_slot(a, first) == [] and of_slot(a, other) == [again], "in the slot that stays"
+        move(a, b, first)
+        move(a, b, other, "MIGRATING"), migrate(a, b, [again])
+        time.sleep(1.5)  # longer than it takes to store it again
+        assert records(a) == [], "no slot of this node stays"
+        a("CLUSTER", "SETSLOT", other, "STABLE")
+        again, = wait_for(lambda: records(a), "the record, now that a slot stays")
+        assert of_slot(a, other) == [again]
+
+
+def at_once(s, *commands):
+    """The answers to commands of several clients, which the server reads in turn before it does anything else."""
+    clients = [Speaker(s, 2) for _ in commands]
+    os.kill(s.process.pid, signal.SIGSTOP)
+    for client, words in zip(clients, commands):
+        client.socket.sendall(command(*words))
+    os.kill(s.process.pid, signal.SIGCONT)
+    answers = [client.read() for client in clients]
+    for client in clients:
+        client.close()
+    return answers
+
+
+def test_a_merge_that_outlasts_its_slot():
+    """An incremental merge creates no key in a slot that has left meanwhile: nobody would find there what was acknowledged."""
+    with two_nodes() as (a, b):
+        meet(a, b)
+        at_a = [f"{{{i}}}" for i in range(100) if a("CLUSTER", "KEYSLOT", i) < 8192]
+        at_b = next(f"{{{i}}}" for i in range(100) if a("CLUSTER", "KEYSLOT", i) > 8191)
+        create(b, at_b, "cuckoo"), b("ROOST.ADD", at_b, *range(4500))
+        frame = b("ROOST.DELTA", at_b, 0)[1]
+        assert 4096 < len(frame) < 12000, "merged incrementally, and read at once"
+        identity = {s: s("CLUSTER", "MYID") for s in (a, b)}
+        for key, state in zip(at_a, ("MIGRATING", "NODE")):
+            slot = a("CLUSTER", "KEYSLOT", key)
+            b("CLUSTER", "SETSLOT", slot, "IMPORTING", identity[a])
+            answer, moved = at_once(a, ("ROOST.MERGE", key, frame), ("CLUSTER", "SETSLOT", slot, state, identity[b]))
+            assert moved == "OK" and isinstance(answer, Exception) and str(answer).startswith("STALE the slot"), answer
+            assert of_slot(a, slot) == []
+            asking = Speaker(b, 2)
+            assert asking("ASKING") == "OK" and asking("ROOST.MERGE", key, frame) == 1, "where the key belongs"
+            assert asking("ASKING") == "OK" and all(asking("ROOST.EXISTS", key, *range(4500)))
+            asking.close()
+        assert at_once(a, ("ROOST.MERGE", at_a[2], frame), ("PING",)) == [1, "PONG"], "a slot that stays"
+        assert all(a("ROOST.EXISTS", at_a[2], *range(4500)))
 
 
 def delete(s, *keys):
