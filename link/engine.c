@@ -78,7 +78,8 @@
 #define MOST_ROUNDS        128 /* at a time */
 #define MOST_BYTES         (64u << 20)
 #define FIRST_WHOLE_SIZE   (8u << 20) /* assumed until some whole states were pulled */
-#define MOST_RESTING       10000      /* keys without a value in any region */
+#define MOST_RESTING       10000      /* keys without a value in any region; */
+#define SOME_RESTING       1000       /* while no key is behind */
 #define MANY_BEHIND        10000      /* keys whose work is worth giving back */
 #define TICK               250        /* milliseconds */
 #define SILENCE            3000       /* without a reply: the other regions go on without it */
@@ -204,11 +205,11 @@ static bool agree(const struct row *row, region_set set)
     return true;
 }
 
-/* Whether no region of the set holds a value or has evicted one. */
+/* Whether no region of the set holds a value: it was deleted, or all have evicted it. */
 static bool holds_nothing(const struct row *row, region_set set)
 {
     for (unsigned region = 0; set >> region; region++)
-        if (set & one_region(region) && (row->views[region].value || row->views[region].withheld))
+        if (set & one_region(region) && row->views[region].value)
             return false;
     return true;
 }
@@ -222,23 +223,49 @@ static bool never_was(const struct row *row, region_set set)
     return true;
 }
 
-static void forget_resting(void *context, struct row *row)
+/* The C library keeps memory that was freed, unless it is asked. */
+static void give_memory_back(struct engine *engine)
+{
+    schedule_shrink(&engine->schedule);
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
+/* When a link is started, all keys have work until all regions have listed them. Most of that memory is not needed
+   again. */
+static void give_memory_of_work_back(struct engine *engine)
+{
+    if (engine->most_behind <= MANY_BEHIND || engine->keys_behind > engine->most_behind / 16)
+        return;
+    give_memory_back(engine);
+    engine->most_behind = engine->keys_behind;
+}
+
+static void forget_if_resting(void *context, struct row *row)
 {
     struct engine *engine = context;
     if (!row->work && holds_nothing(row, regions_of(engine, row)))
         rows_remove(&engine->rows, row);
 }
 
-/* When a link is started, all keys have work until all regions have listed them. Most of that memory is not needed
-   again, but the C library keeps it unless it is asked. */
-static void give_memory_back(struct engine *engine)
+static void forget_resting(struct engine *engine)
 {
-    if (engine->most_behind <= MANY_BEHIND || engine->keys_behind > engine->most_behind / 16)
+    rows_each(&engine->rows, forget_if_resting, engine);
+    engine->resting = 0;
+}
+
+/* Few regions still have to report the last deletions, or none: rows without a value are forgotten if they are worth a
+   walk through all rows. They lie scattered between memory that can be given back then. */
+static void forget_many_resting(struct engine *engine, size_t least)
+{
+    size_t before = engine->rows.count;
+    if (engine->resting < least || engine->resting < before / 64)
         return;
-#ifdef __GLIBC__
-    malloc_trim(0);
-#endif
-    engine->most_behind = engine->keys_behind;
+    forget_resting(engine);
+    rows_shrink(&engine->rows);
+    if (before - engine->rows.count > before / 2)
+        give_memory_back(engine);
 }
 
 /* A key that was deleted everywhere is kept for a while, since each region that received the deletion reports it. It
@@ -249,11 +276,11 @@ static void rest(struct engine *engine, struct row *row)
     work_over(engine, row->work);
     if (never_was(row, regions_of(engine, row)))
         rows_remove(&engine->rows, row);
-    if (engine->resting > MOST_RESTING) {
-        rows_each(&engine->rows, forget_resting, engine);
-        engine->resting = 0;
-    }
-    give_memory_back(engine);
+    if (engine->resting > MOST_RESTING)
+        forget_resting(engine);
+    give_memory_of_work_back(engine);
+    if (engine->keys_behind == 0)
+        forget_many_resting(engine, SOME_RESTING);
     if (engine->keys_behind == 0 && all_ready(engine))
         report_in_step(engine, true);
 }
@@ -392,6 +419,7 @@ static bool key_reported(struct region *region, int database, roost_bytes key, c
     if (!row->work && views_agree(old, &after) &&
         (old->value || !after.value)) { /* all that agreed with the old one agree with the new one */
         take_view(row, region->index, &after, true);
+        engine->resting += holds_nothing(row, regions_of(engine, row));
         return true;
     }
     if (!disturb(engine, row))
@@ -558,6 +586,7 @@ static void unchanged(struct engine *engine)
     if (totals_are_fine(engine, totals) || is_explained(engine)) {
         engine->relisting = false;
         memcpy(engine->quiet_digests, totals, sizeof totals);
+        forget_many_resting(engine, 1);
         return;
     }
     if (now < engine->relist_at)

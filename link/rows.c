@@ -1,5 +1,5 @@
 /*
- * A hash table with chains, which doubles as it fills. A row without work takes 64 bytes for each region and about 60
+ * A hash table with chains, which doubles as it fills and can be made smaller. A row without work takes 64 bytes for each region and about 60
  * more with its key:
  *
  *     row | view of region 0 | view of region 1 | ... | key
@@ -53,23 +53,38 @@ static roost_bytes key_of(const struct row *row)
     return (roost_bytes){row->key, row->key_size};
 }
 
-static bool grow(struct rows *rows)
+/* To a power of two; false without memory. */
+static bool resize(struct rows *rows, size_t room)
 {
-    struct rows bigger = *rows;
-    bigger.room = rows->room ? 2 * rows->room : FIRST_ROOM;
-    bigger.slots = calloc(bigger.room, sizeof *bigger.slots);
-    if (!bigger.slots)
+    struct rows resized = *rows;
+    resized.room = room;
+    resized.slots = calloc(room, sizeof *resized.slots);
+    if (!resized.slots)
         return false;
     for (size_t slot = 0; slot < rows->room; slot++)
         for (struct row *row = rows->slots[slot], *next; row; row = next) {
             next = row->next;
-            struct row **to = find_slot(&bigger, row->database, key_of(row));
+            struct row **to = find_slot(&resized, row->database, key_of(row));
             row->next = *to;
             *to = row;
         }
     free(rows->slots);
-    *rows = bigger;
+    *rows = resized;
     return true;
+}
+
+static bool grow(struct rows *rows)
+{
+    return resize(rows, rows->room ? 2 * rows->room : FIRST_ROOM);
+}
+
+void rows_shrink(struct rows *rows)
+{
+    size_t room = rows->room;
+    while (room > FIRST_ROOM && rows->count < room / 4)
+        room /= 2;
+    if (room < rows->room)
+        (void)resize(rows, room);
 }
 
 static struct row *row_new(const struct rows *rows, int database, roost_bytes key)

@@ -62,6 +62,8 @@ void rows_release(struct rows *rows); /* and all rows; none may have work */
 /* The row of a key, created if there is none; NULL without memory. */
 struct row *rows_get(struct rows *rows, int database, roost_bytes key);
 void rows_remove(struct rows *rows, struct row *row);
+/* Frees room that is no longer needed. Not from a visitor. */
+void rows_shrink(struct rows *rows);
 
 /* Visits each row; the visitor may remove it. */
 void rows_each(struct rows *rows, void (*visit)(void *context, struct row *row), void *context);

@@ -58,6 +58,18 @@ static bool grow(struct schedule *schedule)
     return true;
 }
 
+void schedule_shrink(struct schedule *schedule)
+{
+    size_t room = schedule->room;
+    while (room > FIRST_ROOM && schedule->count < room / 4)
+        room /= 2;
+    struct work **heap = room < schedule->room ? realloc(schedule->heap, room * sizeof(struct work *)) : NULL;
+    if (heap) {
+        schedule->heap = heap;
+        schedule->room = room;
+    }
+}
+
 bool schedule_put(struct schedule *schedule, struct work *work, uint64_t due)
 {
     if (work->place != SIZE_MAX)

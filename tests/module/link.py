@@ -1061,6 +1061,35 @@ def test_many_deletions_while_the_link_is_away():
         assert tombstones(a, b) == [3000, 3000]
 
 
+def resident(process):
+    """Bytes of memory that the process has written to."""
+    with open(f"/proc/{process.pid}/status") as status:
+        return next(int(line.split()[1]) << 10 for line in status if line.startswith("RssAnon:"))
+
+
+def test_tombstones_take_little_memory_of_the_link():
+    """Keys that no region holds are forgotten when all is quiet."""
+    if "sanitize" in ROOST:
+        return
+    with servers(region(), region()) as (a, b):
+        count, before = 9000, 0
+        for some in 0, count:
+            for s in (a, b):
+                fill = s.client.pipeline(transaction=False)
+                for word, rest in ("BF.ADD", ["x"]), ("DEL", []):
+                    for i in range(some):
+                        fill.execute_command(word, f"key {i}", *rest)
+                fill.execute()
+            with Link(a, b) as link:
+                wait_for(lambda: link.of("in_step"), "the link")
+                each = lambda: (resident(link.process) - before) / count
+                if some:
+                    wait_for(lambda: each() < 100, "memory to be given back")
+                    print(f"# {each():.1f} bytes a tombstone")
+                before = resident(link.process)
+        assert tombstones(a, b) == [count, count]
+
+
 def test_a_region_that_was_away_for_too_long_is_not_merged():
     """It would bring deleted keys back. Emptied, it is seeded; so is one that is new."""
     with servers(*[region(*DURABLE)] * 4) as (a, b, c, new):
