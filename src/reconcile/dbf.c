@@ -18,13 +18,17 @@
  * the same keys (but for a chance of 2^-64), and so nothing else is in common. A filter needs to hold only what is
  * unmarked.
  *
- * Why messages came as they were sent. Weights alone do not show it: where a bit is lost on the way, and a key that
- * both have is marked here, the next filter lacks it, the peer marks it too, and the weights of what is left agree. So
- * each message is sealed, and a seal covers all messages before it (session_seal): a side that ends the session by
- * ENDING, or goes on after a filter, knows that the peer has seen what was sent, even if an attacker has put the right
- * seal on a changed message. And a side that ends it by the filter that came last compares the weight in it with that
- * of its own keys: a filter with another array, another count or another number of keys (`weight_for` covers it) does
- * not meet it.
+ * Why messages came as they were sent. Marks alone do not show it: where a bit is lost on the way, and a key that both
+ * have is marked here, the next filter lacks it, the peer marks it too, and what is left is the same on both sides. So
+ * each message is sealed, and a seal covers all messages before it (session_seal). That is enough for damage, and for
+ * an attacker who changes one message and puts the right seal on it: the next message shows it. Seals are no secret,
+ * though. One who changes a message and puts the seal that its receiver expects on each message after it would not be
+ * found out. So the weight in a filter is not that of the keys alone, but a hash of it with the seal of the message
+ * before, as its sender saw it: who does not know the keys cannot make the weight that the receiver expects from the
+ * one that was sent. A side ends the session by a filter only if this weight is that of its own keys and of the
+ * messages that it sent and received, so all of them up to this filter came as they were sent. The array of this last
+ * filter may be another one; then the marks that it led to are still those under which the weights agree. The other
+ * side ends the session by ENDING, which has a hash of the keys in common.
  *
  * What it costs. A filter of n keys that errs once in 2^k times has 1.44 k n bits: the bytes follow the sets and not
  * the difference, which is why this is not what `auto` does. To show d keys wants k = log2 d or more in all, in
@@ -65,10 +69,16 @@ static struct dbf *dbf_of(const struct roost_reconcile *session)
     return session->state;
 }
 
-/* A hash of what is in common, and of how many keys the sender has. */
-static uint64_t weight_for(const struct roost_reconcile *session, uint64_t keys)
+/* A hash of what is in common, of how many keys the sender has, and of all messages before: `last` is the seal of the
+   last one. */
+static uint64_t weight_for(const struct roost_reconcile *session, uint64_t keys, uint64_t last)
 {
-    return (uint64_t)session_common(session) + keys * UINT64_C(0x9e3779b97f4a7c15);
+    uint128 common = session_common(session);
+    uint8_t bytes[24];
+    store_word(bytes, (uint64_t)common);
+    store_word(bytes + 8, (uint64_t)(common >> 64));
+    store_word(bytes + 16, keys);
+    return hash_bytes(last, bytes, sizeof bytes).low;
 }
 
 static roost_hash hash_of(const struct element *element)
@@ -115,7 +125,7 @@ static roost_status write_filter(struct roost_reconcile *session, struct bit_wri
     write_byte(writer, FILTER);
     write_varint(writer, session->set.count);
     write_varint(writer, count);
-    write_fixed64(writer, weight_for(session, session->set.count));
+    write_fixed64(writer, weight_for(session, session->set.count, session->last_seal));
     bool written = write_distributed_bloom(writer, &mapping, hashes, count);
     session_seal(session, writer);
     memory_release(session_allocator(session), hashes);
@@ -134,6 +144,7 @@ static roost_status write_first_filter(struct roost_reconcile *session, struct b
 /* A filter that came, and what was said about it. */
 struct heard {
     uint64_t keys, count, weight;
+    uint64_t last; /* seal of the message before */
     struct bloom_mapping mapping;
     const uint8_t *array;
 };
@@ -143,6 +154,7 @@ static bool read_filter(struct roost_reconcile *session, struct heard *heard, st
     heard->keys = read_varint(reader);
     heard->count = read_varint(reader);
     heard->weight = read_fixed64(reader);
+    heard->last = session->last_seal;
     read_distributed_bloom(reader, &heard->mapping, &heard->array,
                            pair_seed(session->salt, 0, dbf_of(session)->filters++));
     return !reader->failed && session_unseal(session, reader) && session_know_peer(session, heard->keys) &&
@@ -181,7 +193,7 @@ static roost_status take_filter(struct roost_reconcile *session, struct bit_read
     if (!read_filter(session, &heard, reader))
         return ROOST_CORRUPT;
     uint64_t marked, left = mark_missing(session, &heard, &marked);
-    if (left != heard.count || weight_for(session, heard.keys) != heard.weight)
+    if (left != heard.count || weight_for(session, heard.keys, heard.last) != heard.weight)
         return write_filter(session, writer, probes_for(&heard, left, marked));
     session->result.only_there = heard.keys - left;
     return session_end(session, writer);
@@ -191,7 +203,7 @@ static roost_status take_filter(struct roost_reconcile *session, struct bit_read
 
 static roost_status open_dbf(struct roost_reconcile *session, struct bit_writer *writer)
 {
-    write_fixed64(writer, weight_for(session, session->set.count));
+    write_fixed64(writer, weight_for(session, session->set.count, 0));
     session_seal(session, writer);
     return ROOST_OK;
 }
@@ -201,7 +213,7 @@ static roost_status answer_dbf(struct roost_reconcile *session, struct bit_reade
     uint64_t weight = read_fixed64(reader);
     if (!session_unseal(session, reader) || session->peer_keys > UINT32_MAX)
         return ROOST_CORRUPT;
-    if (session->peer_keys == session->set.count && weight == weight_for(session, session->peer_keys))
+    if (session->peer_keys == session->set.count && weight == weight_for(session, session->peer_keys, 0))
         return session_end(session, writer);
     if (session->set.count <= session->peer_keys)
         return write_first_filter(session, writer);

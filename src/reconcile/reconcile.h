@@ -31,7 +31,7 @@
 #include "element_set.h"
 
 #define RECONCILE_VERSION 1
-#define CHAINED_VERSION   2 /* of methods whose seals are chained */
+#define CHAINED_VERSION   3 /* of methods whose seals are chained */
 
 /* The first byte of a message. Types from FIRST_OF_METHOD on are the method's own. */
 enum reconcile_message {
