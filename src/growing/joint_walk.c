@@ -62,10 +62,11 @@ bool joint_next(struct joint_walk *walk)
 
 struct joint_census joint_census(const struct joint_walk *walk, unsigned which)
 {
-    struct joint_census census = {0, 0};
+    struct joint_census census = {0};
     const struct segment *segment = joint_segment(walk, which, walk->start);
     while (segment) {
         uint64_t end = range_end(segment->start, segment->depth);
+        census.segments++;
         census.count += segment->prefixes;
         census.sum += segment->sum;
         segment = end < walk->end ? joint_segment(walk, which, end + 1) : NULL;

@@ -44,10 +44,10 @@ static inline bool joint_is_one_segment(const struct joint_walk *walk, const str
     return segment && segment->start == walk->start && range_end(segment->start, segment->depth) == walk->end;
 }
 
-/* How many entries one of the tables has in the range, with those that begin before it; the sum of the hashes of those
-   that do not. */
+/* How many entries and segments one of the tables has in the range, with entries that begin before it; the sum of the
+   hashes of those that do not. */
 struct joint_census {
-    uint64_t count;
+    uint64_t count, segments;
     uint128 sum;
 };
 struct joint_census joint_census(const struct joint_walk *walk, unsigned which);

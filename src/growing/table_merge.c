@@ -23,6 +23,8 @@
 /* Of what the table holds, this part is many; it is seen after so many segments at the earliest. */
 #define MANY_OF        2
 #define FIRST_SEGMENTS 2
+/* So many segments of a range are looked at one after the other; for more it is sorted. */
+#define FEW_SEGMENTS 6
 
 bool prefixes_append(struct longer_list *list, const uint64_t *prefixes, uint64_t count,
                      const roost_allocator *allocator)
@@ -69,16 +71,37 @@ static uint64_t count_until(const uint64_t *prefixes, uint64_t count, uint64_t e
     return from;
 }
 
-/* Of what was gathered from the other, what one segment does not cover. */
-static uint64_t list_in_segment(struct joint_walk *walk, const struct segment *segment)
+/* Prefixes that have something in a segment come to the front, of which there are `count` so far. Returns how many. */
+static uint64_t select_in_segment(uint64_t *selected, const uint64_t *prefixes, uint64_t count,
+                                  const struct segment *segment)
 {
-    uint64_t count = search_kernel_in_use()->uncovered(segment, walk->prefixes, walk->count);
-    sort_numbers(walk->prefixes, walk->scratch, count, 64);
-    return count;
+    const uint64_t width = range_end(segment->start, segment->depth) - segment->start;
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        selected[kept] = prefixes[i];
+        kept += first_covered(prefixes[i]) - segment->start <= width;
+    }
+    return kept;
 }
 
-/* The same of several segments. */
+/* Of what was gathered from the other, what the segments of the range do not cover, in order. Returns how many. */
 static uint64_t list_in_segments(struct joint_walk *walk)
+{
+    const struct search_kernel *kernel = search_kernel_in_use();
+    uint64_t *unseen = walk->scratch, kept = 0;
+    const struct segment *segment = joint_segment(walk, 0, walk->start);
+    while (segment) {
+        uint64_t end = range_end(segment->start, segment->depth);
+        kept += kernel->uncovered(segment, unseen + kept,
+                                  select_in_segment(unseen + kept, walk->prefixes, walk->count, segment));
+        segment = end < walk->end ? joint_segment(walk, 0, end + 1) : NULL;
+    }
+    memcpy(walk->prefixes, unseen, kept * sizeof *unseen);
+    return kept;
+}
+
+/* The same where there are many segments. */
+static uint64_t list_in_many_segments(struct joint_walk *walk)
 {
     const struct search_kernel *kernel = search_kernel_in_use();
     uint64_t kept = 0;
@@ -97,10 +120,11 @@ static uint64_t list_in_segments(struct joint_walk *walk)
 
 static roost_status list_range(struct joint_walk *walk, struct longer_list *list)
 {
-    const struct segment *segment = joint_segment(walk, 0, walk->start);
-    if (!joint_gather_unlike(walk, 1))
+    if (!joint_gather_unlike(walk, 1) || !joint_reserve(walk, 1))
         return ROOST_NO_MEMORY;
-    uint64_t count = joint_is_one_segment(walk, segment) ? list_in_segment(walk, segment) : list_in_segments(walk);
+    bool few = joint_census(walk, 0).segments <= FEW_SEGMENTS;
+    uint64_t count = few ? list_in_segments(walk) : list_in_many_segments(walk);
+    sort_numbers(walk->prefixes, walk->scratch, count, 64);
     return prefixes_append(list, walk->prefixes, count, walk->allocator) ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
