@@ -548,7 +548,9 @@ static roost_status build_table(struct merge *merge, uint64_t about)
     built->root = new_directory(built, 0, about / built->target);
     if (!built->root)
         return ROOST_NO_MEMORY;
+    built->dense = true;
     roost_status status = build_ranges(merge, &late, lists);
+    built->dense = false;
     for (uint64_t i = 0; i < late.count && status == ROOST_OK; i++)
         status = tagged_put(built, late.entries[i]);
     release_list(&late, merge->allocator);
