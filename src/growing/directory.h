@@ -65,6 +65,11 @@ static inline unsigned depth_of_child(const struct directory *directory, uint64_
     return directory->base + directory->depth + (i < 2 * directory->split);
 }
 
+static inline uint64_t places_bytes(unsigned depth)
+{
+    return sizeof(node) << depth;
+}
+
 static inline uint64_t range_end(uint64_t start, unsigned depth)
 {
     return depth ? start | UINT64_MAX >> (depth & 63) : UINT64_MAX; /* it is below 64, which analyzers do not see */
@@ -87,6 +92,8 @@ uint128 sum_of(const struct prefix_table *table, uint64_t start, const uint64_t 
 /* Memory for so many prefixes of this table; false if there is none. To be released by its `prefixes`. */
 bool allocate_run(const struct prefix_table *table, struct prefix_run *run, uint64_t room);
 void free_segment(struct prefix_table *table, struct segment *segment);
+/* After the next segment was cut: once all are, the next round begins. */
+void advance_split(struct prefix_table *table, struct directory *directory);
 /* Cuts a segment in two if there are more prefixes than the directory is made for. */
 void grow_directory(struct prefix_table *table, struct directory *directory);
 /* For hashes in turn: puts the prefix of this length of those that nothing covers, until a segment has to grow; with
@@ -96,6 +103,16 @@ size_t put_in_slots(struct prefix_table *table, struct put_many *put, bool *adde
                     size_t count);
 /* An empty table gets so many segments. */
 roost_status table_begin(struct prefix_table *table, uint64_t segments);
+
+/* Counts a prefix, with its hash. */
+static inline void table_count_in(struct prefix_table *table, uint64_t prefix, uint128 hash)
+{
+    unsigned length = prefix_length(prefix);
+    table->count++;
+    table->counts[length]++;
+    table->sum += hash;
+    table->longest = length > table->longest ? (uint8_t)length : table->longest;
+}
 
 /* Proves the invariants of the directory and of each segment. */
 bool directory_is_sound(const struct prefix_table *table);

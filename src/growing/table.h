@@ -32,6 +32,9 @@ size_t table_add_many(struct prefix_table *table, bool *added, const roost_hash 
 /* Adds prefixes in order that none covers and that do not cover each other: all, or none where it fails. */
 roost_status table_add_all(struct prefix_table *table, const uint64_t *prefixes, uint64_t count);
 
+/* The same, by another table that is built of both and takes the place of this one. */
+roost_status table_rebuild_with(struct prefix_table *table, const uint64_t *prefixes, uint64_t count);
+
 /* A list of prefixes that grows. */
 struct longer_list {
     uint64_t *prefixes, count, room;
