@@ -118,6 +118,8 @@ struct actor_view {
 struct merge {
     struct growing_orcuckoo *filter;
     const struct growing_orcuckoo *other;
+    const struct prefix_table *tables[2]; /* that are walked: those of both filters, or a copy of one of them, */
+    struct prefix_table finer;            /* which is this one; without a root: none */
     const roost_allocator *allocator;
     struct causal_context unseen, joined;
     struct actors actors;     /* as they were before, */
@@ -141,6 +143,8 @@ static void merge_end(struct merge *merge)
     memory_release(merge->allocator, merge->numbers);
     release_list(&merge->removed, merge->allocator);
     release_list(&merge->added, merge->allocator);
+    if (merge->finer.root)
+        table_release(&merge->finer);
 }
 
 /* New actors stay only if all goes well: otherwise refused merges could use up the numbers. */
@@ -197,6 +201,41 @@ static bool translate_numbers(struct merge *merge)
     return merge->numbers != NULL;
 }
 
+/* The entries of a table in so many segments. */
+static roost_status copy_finely(struct merge *merge, const struct prefix_table *table, uint64_t segments)
+{
+    struct prefix_table *finer = &merge->finer;
+    struct prefix_entry entries[TAGGED_AT_ONCE];
+    struct tagged_walk walk = {0};
+    const roost_environment environment = whole_environment(&merge->filter->observed.base);
+    tagged_init(finer, table->seed, &environment);
+    finer->target = table->target;
+    finer->most_bytes = UINT64_MAX; /* it is gone soon */
+    roost_status status = table_begin(finer, segments);
+    for (uint32_t count; status == ROOST_OK && (count = tagged_next(table, &walk, entries)) > 0;)
+        for (uint32_t done = 0, some; status == ROOST_OK && done < count; done += some) {
+            some = (uint32_t)tagged_put_entries(finer, entries + done, count - done);
+            status = some ? ROOST_OK : tagged_put(finer, entries[done]);
+            some += !some;
+        }
+    return status;
+}
+
+/* The tables that are walked. */
+static roost_status choose_tables(struct merge *merge)
+{
+    merge->tables[0] = &merge->filter->table;
+    merge->tables[1] = &merge->other->table;
+    for (unsigned side = 0; side < 2; side++) {
+        const struct prefix_table *table = merge->tables[side], *other = merge->tables[!side];
+        if (!is_much_coarser(table, other))
+            continue;
+        merge->tables[side] = &merge->finer;
+        return copy_finely(merge, table, segments_of(other->root));
+    }
+    return ROOST_OK;
+}
+
 /* All that is known before entries are looked at. */
 static roost_status begin(struct merge *merge)
 {
@@ -207,7 +246,7 @@ static roost_status begin(struct merge *merge)
     roost_status status = merge->unseen.dots > 0 ? number_new_actors(merge) : ROOST_OK;
     if (status != ROOST_OK)
         return status;
-    return view_actors(merge) && translate_numbers(merge) ? ROOST_OK : ROOST_NO_MEMORY;
+    return view_actors(merge) && translate_numbers(merge) ? choose_tables(merge) : ROOST_NO_MEMORY;
 }
 
 /* ---- ranges ------------------------------------------------------------------------------------------------------
@@ -257,7 +296,7 @@ static ALWAYS_INLINE bool is_seen(const struct merge *merge, uint64_t tag, unsig
 /* Whether the other has an entry that is not in its slots, or there at all. */
 static bool other_crowd_holds(const struct merge *merge, struct prefix_entry entry)
 {
-    const struct crowd *crowd = merge->other->table.crowd;
+    const struct crowd *crowd = merge->tables[1]->crowd;
     if (!crowd)
         return false;
     uint64_t number = actors_find(&merge->other->observed.actors, merge->views[entry.tag >> 32].actor);
@@ -368,12 +407,12 @@ static roost_status merge_crowds(struct merge *merge, bool lists)
     struct prefix_table *built = merge->built.root ? &merge->built : NULL;
     struct prefix_entry entry;
     roost_status status = ROOST_OK;
-    for (uint64_t at = 0; status == ROOST_OK && next_in_crowd(&merge->filter->table, &at, &entry);)
+    for (uint64_t at = 0; status == ROOST_OK && next_in_crowd(merge->tables[0], &at, &entry);)
         if (!is_removed(merge, entry))
             status = built ? tagged_put(built, entry) : ROOST_OK;
         else if (!goes(merge, entry))
             status = ROOST_NO_MEMORY;
-    for (uint64_t at = 0; status == ROOST_OK && next_in_crowd(&merge->other->table, &at, &entry);) {
+    for (uint64_t at = 0; status == ROOST_OK && next_in_crowd(merge->tables[1], &at, &entry);) {
         entry.tag = tag_here(merge, entry.tag);
         bool seen = is_seen(merge, entry.tag, 1);
         merge->seen++;
@@ -452,7 +491,7 @@ static roost_status list_changes(struct merge *merge)
 {
     struct joint_walk walk;
     roost_status status = ROOST_OK;
-    joint_begin(&walk, &merge->filter->table, &merge->other->table, NULL);
+    joint_begin(&walk, merge->tables[0], merge->tables[1], NULL);
     while (status == ROOST_OK && are_few(merge) && joint_next(&walk)) {
         merge->seen += joint_census(&walk, 1).count;
         status = list_range(merge, &walk) ? ROOST_OK : ROOST_NO_MEMORY;
@@ -526,7 +565,7 @@ static roost_status build_ranges(struct merge *merge, struct entry_list *late, b
     struct joint_walk walk;
     roost_status status = ROOST_OK;
     uint64_t child = 0;
-    joint_begin(&walk, &merge->filter->table, &merge->other->table, &merge->built);
+    joint_begin(&walk, merge->tables[0], merge->tables[1], &merge->built);
     while (status == ROOST_OK && joint_next(&walk))
         status = merge_range(merge, &walk, true, lists) && part_late(merge, &walk, late)
                      ? build_children(merge, &walk, &child, late)

@@ -9,6 +9,9 @@
  * larger one is the next range. What both have there is gathered from the slots in vectors, in no order, and sorted
  * together where the order matters: by counting into places by the first bits, which are uniform, and then with few
  * left to move. Prefixes that were chosen to share their first bits are sorted by all of them.
+ *
+ * A table that is much smaller than the other would make for large ranges. It is copied into as many segments as the
+ * other has before they are walked (`is_much_coarser`).
  */
 #include "joint_walk.h"
 

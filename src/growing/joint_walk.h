@@ -27,6 +27,12 @@ struct joint_walk {
 void joint_begin(struct joint_walk *walk, const struct prefix_table *table, const struct prefix_table *other,
                  const struct prefix_table *built);
 void joint_end(struct joint_walk *walk);
+/* Whether ranges would be much larger than the segments of the other table. */
+#define MUCH_COARSER 16
+static inline bool is_much_coarser(const struct prefix_table *table, const struct prefix_table *other)
+{
+    return table->root && other->root && segments_of(table->root) < segments_of(other->root) / MUCH_COARSER;
+}
 /* The next range, of which nothing is gathered yet; false at the end. */
 bool joint_next(struct joint_walk *walk);
 

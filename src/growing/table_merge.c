@@ -325,27 +325,37 @@ static roost_status build_union(struct merger *merger, const struct prefix_table
     return status;
 }
 
-/* Another table takes the place of this one. */
-static roost_status merge_many(struct prefix_table *table, const struct prefix_table *other, uint64_t about,
-                               struct merge_result *result)
+/* The same prefixes in as many segments as another table has. */
+static roost_status copy_finely(struct prefix_table *copy, const struct prefix_table *table,
+                                const struct prefix_table *other)
 {
-    struct prefix_table built = *table;
-    built.root = NULL;
-    table_release(&built);
-    struct merger merger = {.built = &built, .result = result};
-    roost_status status = build_union(&merger, table, other, about);
-    if (status != ROOST_OK)
-        return status;
-    table_release(table);
-    *table = built;
-    return ROOST_OK;
+    struct table_stream stream = {.at = 0};
+    walk_begin(&stream.walk, table, 0);
+    roost_status status = table_build(copy, segments_of(other->root) * copy->target, next_of_table, &stream);
+    walk_end(&stream.walk);
+    if (status == ROOST_OK && stream.status != ROOST_OK) {
+        table_release(copy);
+        status = stream.status;
+    }
+    return status;
 }
 
-roost_status table_merge(struct prefix_table *table, const struct prefix_table *other, struct merge_result *result)
+/* An empty table with the same properties. */
+static struct prefix_table empty_like(const struct prefix_table *table)
+{
+    struct prefix_table empty = *table;
+    empty.root = NULL;
+    table_release(&empty);
+    return empty;
+}
+
+/* What the other has comes into the table, of which `finer` is a copy, or which it is. */
+static roost_status merge_walking(struct prefix_table *table, const struct prefix_table *finer,
+                                  const struct prefix_table *other, struct merge_result *result)
 {
     struct longer_list *list = &result->added;
     struct progress progress = {.many = !table->root};
-    roost_status status = table->root ? list_unseen(table, other, list, &progress) : ROOST_OK;
+    roost_status status = table->root ? list_unseen(finer, other, list, &progress) : ROOST_OK;
     if (status != ROOST_OK)
         return status;
     result->unseen = list->count;
@@ -355,5 +365,26 @@ roost_status table_merge(struct prefix_table *table, const struct prefix_table *
     memory_release(&table->allocator, list->prefixes);
     result->added = (struct longer_list){0};
     result->unseen = 0;
-    return merge_many(table, other, table->count + (uint64_t)(part * (double)other->count), result);
+    struct prefix_table built = empty_like(table);
+    struct merger merger = {.built = &built, .result = result};
+    status = build_union(&merger, finer, other, table->count + (uint64_t)(part * (double)other->count));
+    if (status != ROOST_OK)
+        return status;
+    table_release(table); /* the one that was built takes its place */
+    *table = built;
+    return ROOST_OK;
+}
+
+roost_status table_merge(struct prefix_table *table, const struct prefix_table *other, struct merge_result *result)
+{
+    if (!is_much_coarser(table, other))
+        return merge_walking(table, table, other, result);
+    struct prefix_table finer = empty_like(table);
+    finer.most_bytes = UINT64_MAX; /* it is gone soon */
+    roost_status status = copy_finely(&finer, table, other);
+    if (status != ROOST_OK)
+        return status;
+    status = merge_walking(table, &finer, other, result);
+    table_release(&finer);
+    return status;
 }
