@@ -25,6 +25,8 @@
 /* Of 1,024 slots so many may be in use when a segment is made, and when it is made dense. */
 #define MOST_LOAD  810
 #define DENSE_LOAD 930
+/* Entries with tags may be copies, which have fewer buckets to go to. */
+#define DENSE_TAGGED_LOAD 870
 /* Buckets of segments that are staged; larger ones are rare. */
 #define MOST_STAGED 1024
 
@@ -107,15 +109,20 @@ static void shape_tags(struct segment *segment, unsigned width)
     segment->block_count += (uint16_t)blocks;
 }
 
-static bool holds(const struct segment *segment, uint64_t entries, bool dense)
+static unsigned most_load(struct segment_shape shape)
 {
-    return entries * 1024 <= (uint64_t)segment->buckets * SLOTS * (dense ? DENSE_LOAD : MOST_LOAD);
+    return !shape.dense ? MOST_LOAD : shape.tag_width ? DENSE_TAGGED_LOAD : DENSE_LOAD;
+}
+
+static bool holds(const struct segment *segment, uint64_t entries, struct segment_shape shape)
+{
+    return entries * 1024 <= (uint64_t)segment->buckets * SLOTS * most_load(shape);
 }
 
 /* Of memory for so many prefixes: a size from which on it pays to look for one that holds them. */
 static unsigned first_size(struct segment_shape shape, uint64_t count)
 {
-    uint64_t buckets = count * 1024 / (SLOTS * (shape.dense ? DENSE_LOAD : MOST_LOAD)) + 1;
+    uint64_t buckets = count * 1024 / (SLOTS * most_load(shape)) + 1;
     unsigned position = shape.depth + highest_bit(buckets) + 1u;
     unsigned width = shape.longest + 2u > position + FEWEST_WIDTH ? shape.longest + 2u - position : FEWEST_WIDTH;
     uint64_t bytes = buckets * (width < 64 ? width : 64);
@@ -455,12 +462,12 @@ struct segment *segment_new(struct segment_shape shape, const struct prefix_run 
         struct segment planned = {.depth = shape.depth, .start = shape.start, .number_bits = shape.number_bits};
         struct short_prefixes shorts;
         shorts.count = 0;
-        if (!shape_slots(&planned, shape.longest, bytes) || !holds(&planned, count, shape.dense))
+        if (!shape_slots(&planned, shape.longest, bytes) || !holds(&planned, count, shape))
             continue;
         shorts.any = shape.shortest < shape.depth + planned.place_bits;
         uint64_t checked = shorts.any ? run->count : run->listed;
         uint64_t slots = find_shorts(&planned, run->prefixes, checked, &shorts) + run->count - checked;
-        if (!shape.tag_width && !holds(&planned, slots, shape.dense))
+        if (!shape.tag_width && !holds(&planned, slots, shape))
             continue;
         planned.short_count = shape.tag_width ? 0 : (uint32_t)shorts.count;
         shape_tags(&planned, shape.tag_width);
