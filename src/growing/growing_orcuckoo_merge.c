@@ -31,9 +31,6 @@
 #define FEW_CHANGES 1024
 #define FEW_OF      16
 
-/* Look-ups in an index take so many steps at most, on average. */
-#define MOST_STEPS 8
-
 /* What one filter knows of another one's actors: an answer at a time, since entries of one actor mostly come in a row. */
 struct peer_view {
     const struct observed *filter, *other;
@@ -437,51 +434,42 @@ static bool are_few(const struct merge *merge)
 static bool is_indexed(struct joint_index *index, const struct joint_walk *walk, struct prefix_entry entry)
 {
     uint64_t item = *joint_chain(index, entry.prefix);
-    for (; item && (walk->prefixes[item - 1] != entry.prefix || walk->tags[item - 1] != entry.tag); index->steps++)
+    while (item && (walk->prefixes[item - 1] != entry.prefix || walk->tags[item - 1] != entry.tag))
         item = walk->scratch[item - 1];
     return item != 0;
 }
 
 /* Lists the changes of a range without sorting it: what the other has and is seen here is indexed, and what this filter
-   has and is seen there is looked up. Gives up where there are many in one place, with *done false. */
-static bool list_by_index(struct merge *merge, struct joint_walk *walk, uint64_t own, bool *done)
+   has and is seen there is looked up. Chains are short, since few slots may have a prefix with given first bits. */
+static bool list_by_index(struct merge *merge, struct joint_walk *walk, uint64_t own, struct joint_index *index)
 {
-    struct joint_index index;
-    *done = joint_index_begin(&index, walk);
-    for (uint64_t i = own; *done && i < walk->count; i++) {
+    for (uint64_t i = own; i < walk->count; i++) {
         const struct prefix_entry entry = {walk->prefixes[i], walk->tags[i]};
         if (is_seen(merge, entry.tag, 1)) {
-            joint_index_add(&index, walk, i);
+            joint_index_add(index, walk, i);
             continue;
         }
         merge->come++;
         if (!comes(merge, entry, true))
             return false;
     }
-    for (uint64_t i = 0; *done && i < own; i++) {
+    for (uint64_t i = 0; i < own; i++) {
         const struct prefix_entry entry = {walk->prefixes[i], walk->tags[i]};
-        if (is_seen(merge, entry.tag, 0) && !is_indexed(&index, walk, entry) && !other_crowd_holds(merge, entry) &&
+        if (is_seen(merge, entry.tag, 0) && !is_indexed(index, walk, entry) && !other_crowd_holds(merge, entry) &&
             !goes(merge, entry))
             return false;
-        *done = index.steps <= MOST_STEPS * walk->count;
     }
     return true;
 }
 
 static bool list_range(struct merge *merge, struct joint_walk *walk)
 {
-    const uint64_t come = merge->come, added = merge->added.count, removed = merge->removed.count;
-    const uint128 sum = merge->sum;
+    struct joint_index index;
     uint64_t own;
-    bool done;
-    if (!gather_sides(merge, walk, false, &own) || !list_by_index(merge, walk, own, &done))
+    if (!gather_sides(merge, walk, false, &own))
         return false;
-    if (done)
-        return true;
-    merge->come = come;
-    merge->added.count = added;
-    merge->removed.count = removed;
-    merge->sum = sum;
+    if (joint_index_begin(&index, walk))
+        return list_by_index(merge, walk, own, &index);
     sort_sides(walk, own);
     return compare_range(merge, walk) && take_range(merge, walk, true);
 }

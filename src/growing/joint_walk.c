@@ -273,7 +273,6 @@ bool joint_index_begin(struct joint_index *index, const struct joint_walk *walk)
 {
     unsigned depth = depth_of_range(walk);
     index->shift = depth + INDEX_BITS < 64 ? 64 - depth - INDEX_BITS : 0;
-    index->steps = 0;
     memset(index->heads, 0, sizeof index->heads);
     return walk->count < UINT16_MAX;
 }

@@ -72,8 +72,7 @@ bool joint_reserve(struct joint_walk *walk, uint64_t more);
 /* Finds what was gathered by its prefix, for as long as nothing else is gathered. `scratch` is in use then. */
 #define INDEX_BITS 13
 struct joint_index {
-    uint64_t steps; /* that look-ups took in all: many where prefixes were chosen to share their bits */
-    unsigned shift; /* to the bits of the range that choose a chain */
+    unsigned shift;                   /* to the bits of the range that choose a chain */
     uint16_t heads[1u << INDEX_BITS]; /* of chains: an item and one more; the next is in `scratch` */
 };
 /* Empty. False where there is too much for an index. */
