@@ -4,7 +4,11 @@
 
 #include "bits.h"
 
-#define SMALLEST_ROOM 64
+/* A long array is followed by a few bytes, a checksum at least, which must not double the room. */
+#define SLACK 64
+
+/* Arrays that are shorter are copied: a list of arrays is for those that matter. */
+#define LEAST_LENT ((size_t)64 << 10)
 
 void bit_writer_init(struct bit_writer *writer, roost_allocator allocator)
 {
@@ -23,8 +27,7 @@ void bit_writer_reserve(struct bit_writer *writer, size_t bytes)
     size_t wanted = writer->buffer.size + bytes + 8;
     if (writer->failed || wanted <= writer->room)
         return;
-    size_t room = writer->room * 2 > wanted ? writer->room * 2 : wanted;
-    room = room > SMALLEST_ROOM ? room : SMALLEST_ROOM;
+    size_t room = writer->room * 2 > wanted ? writer->room * 2 : wanted + SLACK;
     uint8_t *data = writer->fixed ? NULL : memory_allocate(&writer->buffer.allocator, room);
     if (!data) {
         writer->failed = true;
@@ -131,18 +134,39 @@ void write_fixed64(struct bit_writer *writer, uint64_t value)
     write_bytes(writer, bytes, sizeof bytes);
 }
 
+void write_array(struct bit_writer *writer, const void *bytes, size_t size)
+{
+    if (!writer->lent || size < LEAST_LENT || writer->lent->count == MOST_LENT)
+        write_bytes(writer, bytes, size);
+    else
+        writer->lent->items[writer->lent->count++] = (struct lent_bytes){writer->buffer.size, bytes, size};
+}
+
 static uint64_t refuse(struct bit_reader *reader)
 {
     reader->failed = true;
     return 0;
 }
 
-uint64_t reader_last_window(const struct bit_reader *reader)
+/* Gets the bytes below `end`, which is not beyond the last one. */
+static bool fetch(struct bit_reader *reader, size_t end)
+{
+    if (end <= reader->ready)
+        return true;
+    if (!reader->source->fetch(reader->source, end)) {
+        reader->failed = true;
+        return false;
+    }
+    reader->ready = reader->source->ready < reader->size ? reader->source->ready : reader->size;
+    return true;
+}
+
+uint64_t reader_next_window(struct bit_reader *reader)
 {
     uint8_t tail[8] = {0};
-    size_t byte = reader->position / 8;
-    if (byte < reader->size)
-        memcpy(tail, reader->bytes + byte, reader->size - byte);
+    size_t byte = reader->position / 8, end = reader->size - byte < 8 ? reader->size : byte + 8;
+    if (byte < reader->size && fetch(reader, end))
+        memcpy(tail, reader->bytes + byte, end - byte);
     return load_word(tail) >> (reader->position & 7);
 }
 
@@ -197,7 +221,7 @@ static ALWAYS_INLINE size_t read_by_words(struct bit_reader *reader, uint64_t *v
                                           unsigned parameter)
 {
     size_t position = reader->position, done = 0;
-    while (count - done >= codes && position / 8 + 8 <= reader->size) {
+    while (count - done >= codes && position / 8 + 8 <= reader->ready) {
         uint64_t word = load_word(reader->bytes + position / 8) >> (position & 7);
         unsigned bits = read_codes_of_word(word, values + done, codes, parameter);
         if (bits > 57)
@@ -271,13 +295,31 @@ uint64_t read_varint(struct bit_reader *reader)
 
 const uint8_t *read_bytes(struct bit_reader *reader, size_t size)
 {
+    size_t begin = reader->position / 8;
     if (reader_bits_left(reader) / 8 < size) {
         reader->failed = true;
         return NULL;
     }
-    const uint8_t *bytes = reader->bytes + reader->position / 8;
+    if (!fetch(reader, begin + size))
+        return NULL;
     reader->position += size * 8;
-    return bytes;
+    return reader->bytes + begin;
+}
+
+/* What has come is copied, the rest goes from the source to where it belongs. */
+bool read_array(struct bit_reader *reader, void *bytes, size_t size)
+{
+    size_t left = reader_bits_left(reader) / 8, come = reader->ready - reader->position / 8;
+    if (left < size || !reader->source || size <= come) {
+        const uint8_t *here = read_bytes(reader, size);
+        return here && memcpy(bytes, here, size);
+    }
+    memcpy(bytes, read_bytes(reader, come), come);
+    if (!reader->source->fetch_into(reader->source, (uint8_t *)bytes + come, size - come))
+        return refuse(reader);
+    reader->position += (size - come) * 8;
+    reader->ready = reader->position / 8;
+    return true;
 }
 
 uint64_t read_fixed64(struct bit_reader *reader)

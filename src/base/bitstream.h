@@ -10,6 +10,9 @@
  *
  * Whole bytes may follow bits after an alignment, which pads with zero bits; the reader refuses other padding, so that
  * one value has one form.
+ *
+ * Long arrays need no copy in between. A writer may refer to them where they are (struct lent_list), and a reader may
+ * have a source, from which its bytes come as it gets to them: an array is then read to where it belongs.
  */
 #ifndef BASE_BITSTREAM_H
 #define BASE_BITSTREAM_H
@@ -21,8 +24,23 @@
 #include "bits.h"
 #include "memory.h"
 
+/* An array that belongs between the bytes of a writer: before its byte `at`. */
+struct lent_bytes {
+    size_t at;
+    const void *bytes;
+    size_t size;
+};
+
+#define MOST_LENT 64
+
+struct lent_list {
+    struct lent_bytes items[MOST_LENT];
+    size_t count;
+};
+
 struct bit_writer {
     struct roost_buffer buffer; /* `size` counts the bytes that are complete */
+    struct lent_list *lent;     /* NULL: arrays are copied into the buffer */
     size_t room;                /* bytes allocated */
     uint64_t pending;           /* bits that fill no byte yet, fewer than 8 between calls */
     unsigned pending_bits;
@@ -76,17 +94,39 @@ void write_byte(struct bit_writer *writer, uint8_t byte);
 void write_varint(struct bit_writer *writer, uint64_t value);
 void write_bytes(struct bit_writer *writer, const void *bytes, size_t size);
 void write_fixed64(struct bit_writer *writer, uint64_t value);
+/* The same as write_bytes for an array that stays as it is until the bytes of the writer are used. */
+void write_array(struct bit_writer *writer, const void *bytes, size_t size);
+
+/*
+ * Where bytes come from that are not in memory yet. Each has its address from the beginning; `fetch` fills in those
+ * below `end` at least. Arrays that are read by `fetch_into` go elsewhere, and nothing is at their address.
+ */
+struct byte_source {
+    bool (*fetch)(struct byte_source *source, size_t end);
+    bool (*fetch_into)(struct byte_source *source, void *bytes, size_t size); /* the next bytes */
+    void (*forget)(struct byte_source *source, size_t end);                   /* those below are not read again */
+    size_t ready;                                                             /* bytes that have come */
+};
 
 struct bit_reader {
     const uint8_t *bytes;
     size_t size;     /* in bytes */
     size_t position; /* in bits */
-    bool failed;     /* past the end, or a form that no writer makes */
+    size_t ready;    /* bytes that can be read; all, unless there is a source */
+    struct byte_source *source;
+    bool failed; /* past the end, or a form that no writer makes */
 };
 
 static inline struct bit_reader bit_reader_over(const void *bytes, size_t size)
 {
-    return (struct bit_reader){.bytes = bytes, .size = size};
+    return (struct bit_reader){.bytes = bytes, .size = size, .ready = size};
+}
+
+/* Leaves only the first `size` bytes. */
+static inline void reader_cut(struct bit_reader *reader, size_t size)
+{
+    reader->size = size;
+    reader->ready = reader->ready < size ? reader->ready : size;
 }
 
 static inline size_t reader_bits_left(const struct bit_reader *reader)
@@ -95,13 +135,13 @@ static inline size_t reader_bits_left(const struct bit_reader *reader)
 }
 
 /* At least 56 bits from the present position; beyond the end there are zeros. */
-uint64_t reader_last_window(const struct bit_reader *reader);
-static inline uint64_t reader_window(const struct bit_reader *reader)
+uint64_t reader_next_window(struct bit_reader *reader);
+static inline uint64_t reader_window(struct bit_reader *reader)
 {
     size_t byte = reader->position / 8;
-    if (byte + 8 <= reader->size)
+    if (byte + 8 <= reader->ready)
         return load_word(reader->bytes + byte) >> (reader->position & 7);
-    return reader_last_window(reader);
+    return reader_next_window(reader);
 }
 
 static inline uint64_t read_bits(struct bit_reader *reader, unsigned count) /* count <= 56 */
@@ -135,6 +175,14 @@ uint8_t read_byte(struct bit_reader *reader);
 uint64_t read_varint(struct bit_reader *reader);
 /* A pointer into the input, or NULL. */
 const uint8_t *read_bytes(struct bit_reader *reader, size_t size);
+/* Copies the next bytes; false if there are not so many. */
+bool read_array(struct bit_reader *reader, void *bytes, size_t size);
+/* What was read so far will not be read again, by no copy of this reader either. */
+static inline void reader_forget(struct bit_reader *reader)
+{
+    if (reader->source)
+        reader->source->forget(reader->source, reader->position / 8);
+}
 uint64_t read_fixed64(struct bit_reader *reader);
 
 /*

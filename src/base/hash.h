@@ -113,4 +113,24 @@ static inline uint64_t checksum_bytes(const void *bytes, size_t size)
     return XXH3_64bits(bytes, size);
 }
 
+/* The same of bytes that come in pieces. */
+struct checksum_stream {
+    XXH3_state_t state;
+};
+
+static inline void checksum_begin(struct checksum_stream *stream)
+{
+    XXH3_64bits_reset(&stream->state);
+}
+
+static inline void checksum_add(struct checksum_stream *stream, const void *bytes, size_t size)
+{
+    XXH3_64bits_update(&stream->state, bytes, size);
+}
+
+static inline uint64_t checksum_end(const struct checksum_stream *stream)
+{
+    return XXH3_64bits_digest(&stream->state);
+}
+
 #endif

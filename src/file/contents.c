@@ -1,7 +1,8 @@
 /*
  * A file may be anything: a terabyte of zeros, a film, a pipe. Its first 64 KiB are read and decoded as far as they go;
- * if they cannot be the beginning of a frame, the rest is not read. A regular file is then read in one piece, anything
- * else into a buffer that doubles.
+ * if they cannot be the beginning of a frame, the rest is not read. A regular file is decoded while it is read, so that
+ * its bytes and its filter are not both in memory (../frame/frame_input.c). If that fails, and for anything else, all
+ * is read into one buffer and decoded from there: that tells what is wrong.
  */
 #include "contents.h"
 
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../frame/frame_input.h"
 #include "replica_section.h"
 
 #define FIRST_ROOM   ((size_t)64 << 10)
@@ -97,20 +99,27 @@ static size_t room_for_all(const struct stat *stat)
     return S_ISREG(stat->st_mode) && (uint64_t)stat->st_size < SIZE_MAX / 2 ? (size_t)stat->st_size + 1 : 0;
 }
 
-roost_status contents_read(struct contents *contents, int descriptor, const struct contents_reading *reading)
+static roost_status open_contents(struct contents *contents, struct stat *stat, int descriptor,
+                                  const struct contents_reading *reading)
 {
-    struct stat stat;
-    if (fstat(descriptor, &stat) != 0)
+    if (fstat(descriptor, stat) != 0)
         return file_fail_by_errno(reading->failure, NULL);
-    if (S_ISDIR(stat.st_mode)) {
+    if (S_ISDIR(stat->st_mode)) {
         errno = EISDIR;
         return file_fail_by_errno(reading->failure, NULL);
     }
     roost_status status = enlarge(contents, FIRST_ROOM, descriptor, reading);
     if (status == ROOST_OK && contents->size == contents->room)
         status = check_beginning(contents, reading);
+    return status;
+}
+
+static roost_status read_rest(struct contents *contents, const struct stat *stat, int descriptor,
+                              const struct contents_reading *reading)
+{
+    roost_status status = ROOST_OK;
     while (status == ROOST_OK && contents->size == contents->room) {
-        size_t all = room_for_all(&stat), doubled = contents->room * 2;
+        size_t all = room_for_all(stat), doubled = contents->room * 2;
         status = enlarge(contents, all > contents->room ? all : doubled, descriptor, reading);
     }
     return status == ROOST_OK && contents->size == 0 ? file_fail(reading->failure, ROOST_NOT_FRAME, "empty file")
@@ -119,21 +128,118 @@ roost_status contents_read(struct contents *contents, int descriptor, const stru
 
 /* ---- decoding -------------------------------------------------------------------------------------------------- */
 
-roost_status contents_decode(const struct contents *contents, roost_filter **filter,
-                             const roost_environment *environment)
+/* Nothing but a replica section may stand behind the frame. */
+static roost_status check_section(const struct contents *contents, roost_filter **filter)
 {
-    roost_bytes frame = contents_frame(contents), section = contents_section(contents);
-    roost_status status = roost_filter_decode(filter, frame.data, frame.size, environment);
-    if (status != ROOST_OK || section.size == 0 || is_replica_section(section))
-        return status;
+    roost_bytes section = contents_section(contents);
+    if (section.size == 0 || is_replica_section(section))
+        return ROOST_OK;
     roost_filter_free(*filter);
     *filter = NULL;
     return ROOST_CORRUPT;
+}
+
+static roost_status decode_contents(const struct contents *contents, roost_filter **filter,
+                                    const roost_environment *environment)
+{
+    roost_bytes frame = contents_frame(contents);
+    roost_status status = roost_filter_decode(filter, frame.data, frame.size, environment);
+    return status == ROOST_OK ? check_section(contents, filter) : status;
 }
 
 roost_status roost_file_decode(roost_filter **filter, const void *contents, size_t size,
                                const roost_environment *environment)
 {
     struct contents whole = {.data = (uint8_t *)contents, .size = size};
-    return contents_decode(&whole, filter, environment);
+    return decode_contents(&whole, filter, environment);
+}
+
+/* ---- decoding while it is read --------------------------------------------------------------------------------- */
+
+struct reading_ahead {
+    int descriptor;
+    const struct contents_reading *reading;
+    roost_status status; /* of reading: a file that ends too soon is no failure here */
+};
+
+static bool read_exactly(void *context, uint8_t *bytes, size_t size)
+{
+    struct reading_ahead *ahead = context;
+    struct contents piece = {.data = bytes, .room = size};
+    ahead->status = fill(&piece, ahead->descriptor, ahead->reading);
+    return ahead->status == ROOST_OK && piece.size == size;
+}
+
+/* Of a file whose first bytes have been read: how many its frame has, or 0 if the frame is not read as it comes. */
+static size_t size_ahead(const struct contents *contents, const struct stat *stat)
+{
+    size_t all = room_for_all(stat);
+    struct bit_reader reader = bit_reader_over(contents->data, contents->size);
+    if (all <= contents->room)
+        return 0;
+    read_bytes(&reader, FRAME_PREFIX);
+    uint64_t body = read_varint(&reader), header = reader.position / 8, most = all - 1 - FRAME_CHECKSUM;
+    bool fits = !reader.failed && body <= most - header && header + body > contents->size;
+    return fits ? (size_t)(header + body + FRAME_CHECKSUM) : 0;
+}
+
+/*
+ * ROOST_OK without a filter: it must be read as a whole. Otherwise what is behind the frame has been read, too; the
+ * frame itself has no bytes but its first and its last ones.
+ */
+static roost_status decode_ahead(struct contents *contents, roost_filter **filter, const struct stat *stat,
+                                 int descriptor, const struct contents_reading *reading)
+{
+    size_t frame = size_ahead(contents, stat);
+    if (frame == 0)
+        return ROOST_OK;
+    roost_status status = reserve(contents, room_for_all(stat), reading);
+    if (status != ROOST_OK)
+        return status;
+    struct reading_ahead ahead = {descriptor, reading, ROOST_OK};
+    struct frame_input input = {contents->data, frame, contents->size, read_exactly, &ahead};
+    (void)frame_input_decode(filter, &input, reading->environment);
+    if (ahead.status != ROOST_OK)
+        return ahead.status;
+    contents->size = frame;
+    return *filter ? fill(contents, descriptor, reading) : ROOST_OK;
+}
+
+static roost_status start_over(struct contents *contents, int descriptor, const struct contents_reading *reading)
+{
+    contents->size = 0;
+    if (lseek(descriptor, 0, SEEK_SET) != 0)
+        return file_fail_by_errno(reading->failure, NULL);
+    return fill(contents, descriptor, reading);
+}
+
+static roost_status decode_whole(struct contents *contents, roost_filter **filter, const struct stat *stat,
+                                 int descriptor, const struct contents_reading *reading)
+{
+    roost_status status = contents->size > 0 && contents->room > FIRST_ROOM
+                              ? start_over(contents, descriptor, reading)
+                              : ROOST_OK;
+    if (status == ROOST_OK)
+        status = read_rest(contents, stat, descriptor, reading);
+    if (status != ROOST_OK)
+        return status;
+    status = decode_contents(contents, filter, reading->environment);
+    return status == ROOST_OK ? status : file_fail(reading->failure, status, NULL);
+}
+
+roost_status contents_load(struct contents *contents, roost_filter **filter, int descriptor,
+                           const struct contents_reading *reading)
+{
+    struct stat stat;
+    *filter = NULL;
+    roost_status status = open_contents(contents, &stat, descriptor, reading);
+    if (status == ROOST_OK)
+        status = decode_ahead(contents, filter, &stat, descriptor, reading);
+    if (status == ROOST_OK && *filter && contents->size < contents->room) {
+        status = check_section(contents, filter);
+        return status == ROOST_OK ? status : file_fail(reading->failure, status, NULL);
+    }
+    roost_filter_free(*filter); /* the file has grown meanwhile */
+    *filter = NULL;
+    return status == ROOST_OK ? decode_whole(contents, filter, &stat, descriptor, reading) : status;
 }

@@ -19,6 +19,7 @@
 
 #include "../base/entropy.h"
 #include "../filter/configuration.h"
+#include "../frame/frame.h"
 #include "contents.h"
 #include "replica_section.h"
 
@@ -163,12 +164,13 @@ static void close_after(const roost_file *file, int descriptor)
 }
 
 /* A locked file may have been read before. */
-static roost_status read_contents(roost_file *file, struct contents *contents, int descriptor)
+static roost_status load_contents(roost_file *file, struct contents *contents, roost_filter **filter, int descriptor)
 {
+    *filter = NULL;
     struct contents_reading reading = reading_of(file);
     if (file->locked && lseek(descriptor, 0, SEEK_SET) != 0)
         return file_fail_by_errno(&file->place.failure, NULL);
-    return contents_read(contents, descriptor, &reading);
+    return contents_load(contents, filter, descriptor, &reading);
 }
 
 static roost_status restore_replica(roost_file *file, const struct contents *contents, int descriptor)
@@ -181,23 +183,15 @@ static roost_status restore_replica(roost_file *file, const struct contents *con
     return status;
 }
 
-static roost_status decode_with_replica(roost_file *file, const struct contents *contents, int descriptor)
-{
-    roost_status status = contents_decode(contents, &file->filter, &file->environment);
-    if (status == ROOST_OK)
-        status = restore_replica(file, contents, descriptor);
-    file->frame_size = contents_frame(contents).size;
-    return fail_with(file, status, NULL);
-}
-
 /* The old filter is freed first: two of them may not fit into memory. */
 static roost_status load_from(roost_file *file, int descriptor)
 {
     struct contents contents = {0};
     drop_filter(file);
-    roost_status status = read_contents(file, &contents, descriptor);
+    roost_status status = load_contents(file, &contents, &file->filter, descriptor);
     if (status == ROOST_OK)
-        status = decode_with_replica(file, &contents, descriptor);
+        status = fail_with(file, restore_replica(file, &contents, descriptor), NULL);
+    file->frame_size = contents_frame(&contents).size;
     contents_release(&contents, &file->environment.allocator);
     if (status != ROOST_OK)
         drop_filter(file);
@@ -238,9 +232,7 @@ roost_status roost_file_read(roost_file *file, roost_filter **filter)
     *filter = NULL;
     forget_failure(file);
     int descriptor = open_to_read(file);
-    roost_status status = descriptor < 0 ? ROOST_SYSTEM : read_contents(file, &contents, descriptor);
-    if (status == ROOST_OK)
-        status = fail_with(file, contents_decode(&contents, filter, &file->environment), NULL);
+    roost_status status = descriptor < 0 ? ROOST_SYSTEM : load_contents(file, &contents, filter, descriptor);
     contents_release(&contents, &file->environment.allocator);
     close_after(file, descriptor);
     return status;
@@ -321,7 +313,8 @@ size_t roost_file_get_peer_count(const roost_file *file)
 
 /* Frame and section, as they are to be written. */
 struct image {
-    roost_buffer frame, replica;
+    struct frame_pieces frame;
+    roost_buffer replica;
 };
 
 static roost_bytes bytes_of(const roost_buffer *buffer)
@@ -329,16 +322,21 @@ static roost_bytes bytes_of(const roost_buffer *buffer)
     return (roost_bytes){buffer->data, buffer->size};
 }
 
-static roost_status write_plain(struct atomic_file *place, roost_bytes frame)
+static roost_status write_some(void *place, const void *bytes, size_t size)
 {
-    roost_status status = atomic_file_write(place, frame.data, frame.size);
+    return atomic_file_write(place, bytes, size);
+}
+
+static roost_status write_plain(struct atomic_file *place, const struct frame_pieces *frame)
+{
+    roost_status status = frame_pieces_write(frame, write_some, place);
     return status == ROOST_OK ? atomic_file_flush(place) : status;
 }
 
-static roost_status write_with_section(struct atomic_file *place, roost_bytes frame, roost_bytes section,
+static roost_status write_with_section(struct atomic_file *place, const struct frame_pieces *frame, roost_bytes section,
                                        const struct file_identity *identity)
 {
-    roost_status status = atomic_file_write(place, frame.data, frame.size);
+    roost_status status = frame_pieces_write(frame, write_some, place);
     if (status == ROOST_OK)
         status = atomic_file_write(place, section.data, section.size);
     bool stamped = status == ROOST_OK && file_identity_stamp(place->successor, identity);
@@ -346,7 +344,7 @@ static roost_status write_with_section(struct atomic_file *place, roost_bytes fr
         status = atomic_file_flush(place);
     if (status != ROOST_OK || (stamped && file_identity_matches(identity, place->successor)))
         return status;
-    status = atomic_file_truncate(place, frame.size);
+    status = atomic_file_truncate(place, frame_pieces_size(frame));
     return status == ROOST_OK ? atomic_file_flush(place) : status;
 }
 
@@ -355,13 +353,13 @@ static roost_status write_image(roost_file *file, const struct image *image)
     struct file_identity identity;
     bool needs_section = image->replica.size > 0 || file->peers.count > 0;
     if (!needs_section || !file_identity_choose(&identity, file->place.successor))
-        return write_plain(&file->place, bytes_of(&image->frame));
+        return write_plain(&file->place, &image->frame);
     struct bit_writer section;
     bit_writer_init(&section, file->environment.allocator);
-    replica_section_append(&section, file->filter, bytes_of(&image->frame), bytes_of(&image->replica), &file->peers,
-                           &identity);
+    replica_section_append(&section, file->filter, bytes_of(&image->frame.buffer), bytes_of(&image->replica),
+                           &file->peers, &identity);
     roost_status status = section.failed ? fail_with(file, ROOST_NO_MEMORY, NULL)
-                                         : write_with_section(&file->place, bytes_of(&image->frame),
+                                         : write_with_section(&file->place, &image->frame,
                                                               bytes_of(&section.buffer), &identity);
     bit_writer_release(&section);
     return status;
@@ -389,7 +387,7 @@ static roost_status replace(roost_file *file)
 
 static roost_status encode_image(const roost_file *file, struct image *image)
 {
-    roost_status status = roost_filter_encode(file->filter, &image->frame);
+    roost_status status = frame_encode_pieces(file->filter, &image->frame);
     return status == ROOST_OK ? roost_filter_save_replica(file->filter, &image->replica) : status;
 }
 
@@ -401,7 +399,7 @@ static roost_status save_image(roost_file *file, const struct image *image)
     if (status == ROOST_OK)
         status = replace(file);
     if (status == ROOST_OK)
-        file->frame_size = image->frame.size;
+        file->frame_size = frame_pieces_size(&image->frame);
     atomic_file_abandon(&file->place);
     return status;
 }
@@ -423,7 +421,7 @@ roost_status roost_file_save(roost_file *file)
     status = fail_with(file, encode_image(file, &image), NULL);
     if (status == ROOST_OK)
         status = save_image(file, &image);
-    roost_buffer_release(&image.frame);
+    roost_buffer_release(&image.frame.buffer);
     roost_buffer_release(&image.replica);
     return status;
 }

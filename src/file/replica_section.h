@@ -17,8 +17,8 @@ bool is_replica_section(roost_bytes bytes);
 roost_replica_status replica_section_restore(roost_bytes section, roost_bytes frame, int descriptor,
                                              roost_filter *filter, struct peer_cursors *peers, roost_status *status);
 
-/* Appends the section for the file of that identity: behind this frame of the filter, with these bytes of
-   roost_filter_save_replica. */
+/* Appends the section for the file of that identity: behind this frame of the filter, of which only the last bytes are
+   used, with these bytes of roost_filter_save_replica. */
 void replica_section_append(struct bit_writer *section, const roost_filter *filter, roost_bytes frame,
                             roost_bytes replica, const struct peer_cursors *peers,
                             const struct file_identity *identity);

@@ -67,7 +67,7 @@ static void write_raw(const struct bloom *bloom, struct bit_writer *writer)
     for (size_t byte = 0; byte < raw_bytes(bloom); byte++)
         write_byte(writer, (uint8_t)(words_of(bloom)[byte / 8] >> (byte % 8 * 8)));
 #else
-    write_bytes(writer, bloom->words.bytes, raw_bytes(bloom));
+    write_array(writer, bloom->words.bytes, raw_bytes(bloom));
 #endif
 }
 
@@ -140,10 +140,8 @@ roost_status bloom_write_state(const roost_filter *filter, struct bit_writer *wr
 
 static roost_status read_raw(struct bloom *bloom, struct bit_reader *reader)
 {
-    const uint8_t *bytes = read_bytes(reader, raw_bytes(bloom));
-    if (!bytes)
+    if (!read_array(reader, bloom->words.bytes, raw_bytes(bloom)))
         return ROOST_CORRUPT;
-    memcpy(bloom->words.bytes, bytes, raw_bytes(bloom));
     memset(bloom->stale, 1, bloom->chunks);
     uint64_t *words = words_of(bloom);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__

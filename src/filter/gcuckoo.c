@@ -711,6 +711,7 @@ static roost_status gcuckoo_read_state(roost_filter *filter, struct bit_reader *
         if (status != ROOST_OK)
             return status;
         left -= some;
+        reader_forget(reader);
     }
     read_alignment(reader);
     return reader->failed ? ROOST_CORRUPT : ROOST_OK;

@@ -45,22 +45,46 @@ static uint8_t version_of(enum frame_type type, const uint8_t *body, size_t size
     return body[0] & 0x20 ? 3 : body[0] == growing_window || body[0] == growing_counter ? 2 : 1;
 }
 
-/* The length comes before the body but is known after it: room for the longest one is left, and the front moved up. */
-static void finish_frame(struct bit_writer *writer, enum frame_type type)
+/* Writes the header into the room that was left for it, and moves what follows up to it. */
+static void finish_header(struct bit_writer *writer, enum frame_type type)
 {
     uint8_t header[LARGEST_HEADER + 8];
     struct bit_writer front = bit_writer_over(header, sizeof header);
-    size_t body = writer->buffer.size - LARGEST_HEADER;
+    size_t body = writer->buffer.size - LARGEST_HEADER, lent = 0;
+    for (size_t i = 0; writer->lent && i < writer->lent->count; i++)
+        lent += writer->lent->items[i].size;
     write_bytes(&front, MAGIC, MAGIC_BYTES);
     write_byte(&front, version_of(type, writer->buffer.data + LARGEST_HEADER, body));
     write_byte(&front, (uint8_t)type);
-    write_varint(&front, body);
+    write_varint(&front, body + lent);
     assert(!front.failed);
     uint8_t *data = writer->buffer.data;
     memcpy(data, header, front.buffer.size);
     memmove(data + front.buffer.size, data + LARGEST_HEADER, body);
     writer->buffer.size = front.buffer.size + body;
-    write_fixed64(writer, checksum_bytes(data, writer->buffer.size));
+    for (size_t i = 0; writer->lent && i < writer->lent->count; i++)
+        writer->lent->items[i].at -= LARGEST_HEADER - front.buffer.size;
+}
+
+static roost_status add_to_checksum(void *context, const void *bytes, size_t size)
+{
+    checksum_add(context, bytes, size);
+    return ROOST_OK;
+}
+
+/* The length comes before the body but is known after it: room for the longest one is left, and the front moved up. */
+static void finish_frame(struct bit_writer *writer, enum frame_type type)
+{
+    struct checksum_stream checksum;
+    finish_header(writer, type);
+    if (!writer->lent) {
+        write_fixed64(writer, checksum_bytes(writer->buffer.data, writer->buffer.size));
+        return;
+    }
+    struct frame_pieces pieces = {writer->buffer, *writer->lent};
+    checksum_begin(&checksum);
+    (void)frame_pieces_write(&pieces, add_to_checksum, &checksum);
+    write_fixed64(writer, checksum_end(&checksum));
 }
 
 void frame_begin_empty(struct bit_writer *writer, roost_allocator allocator)
@@ -164,13 +188,46 @@ roost_status roost_filter_encode(const roost_filter *filter, roost_buffer *frame
     return frame_end(&writer, frame, STATE_FRAME, filter->kind->encoding.write_state(filter, &writer));
 }
 
-/* Opens a frame of a type from `first` to `last`. */
-static roost_status open_envelope(struct bit_reader *reader, uint8_t *frame_type, const uint8_t *frame, size_t size,
-                                  enum frame_type first, enum frame_type last)
+roost_status frame_pieces_write(const struct frame_pieces *pieces, frame_writer *write, void *context)
 {
+    const uint8_t *data = pieces->buffer.data;
+    size_t done = 0;
+    roost_status status = ROOST_OK;
+    for (size_t i = 0; i < pieces->lent.count && status == ROOST_OK; i++) {
+        const struct lent_bytes *lent = &pieces->lent.items[i];
+        status = write(context, data + done, lent->at - done);
+        if (status == ROOST_OK)
+            status = write(context, lent->bytes, lent->size);
+        done = lent->at;
+    }
+    return status == ROOST_OK ? write(context, data + done, pieces->buffer.size - done) : status;
+}
+
+roost_status frame_encode_pieces(const roost_filter *filter, struct frame_pieces *pieces)
+{
+    struct bit_writer writer;
+    pieces->lent.count = 0;
+    frame_begin_state(&writer, filter);
+    writer.lent = &pieces->lent;
+    return frame_end(&writer, &pieces->buffer, STATE_FRAME, filter->kind->encoding.write_state(filter, &writer));
+}
+
+size_t frame_pieces_size(const struct frame_pieces *pieces)
+{
+    size_t size = pieces->buffer.size;
+    for (size_t i = 0; i < pieces->lent.count; i++)
+        size += pieces->lent.items[i].size;
+    return size;
+}
+
+/* Opens a frame of a type from `first` to `last`, of which the first bytes are there at least. */
+static roost_status open_header(struct bit_reader *reader, uint8_t *frame_type, enum frame_type first,
+                                enum frame_type last)
+{
+    const uint8_t *frame = reader->bytes;
+    size_t size = reader->size;
     if (size == 0 || memcmp(frame, MAGIC, size < MAGIC_BYTES ? size : MAGIC_BYTES) != 0)
         return ROOST_NOT_FRAME;
-    *reader = bit_reader_over(frame, size);
     read_bytes(reader, MAGIC_BYTES);
     uint8_t version = read_byte(reader), type = read_byte(reader);
     uint64_t length = read_varint(reader);
@@ -186,13 +243,26 @@ static roost_status open_envelope(struct bit_reader *reader, uint8_t *frame_type
         return ROOST_TRUNCATED;
     if (length < size - header - CHECKSUM_BYTES)
         return ROOST_CORRUPT;
-    if (version > version_of(type, frame + header, (size_t)length))
-        return ROOST_UNSUPPORTED_VERSION;
-    if (checksum_bytes(frame, size - CHECKSUM_BYTES) != load_word(frame + size - CHECKSUM_BYTES) ||
-        version < version_of(type, frame + header, (size_t)length))
-        return ROOST_CORRUPT;
-    reader->size = size - CHECKSUM_BYTES;
-    return ROOST_OK;
+    reader_cut(reader, size - CHECKSUM_BYTES);
+    uint8_t right = version_of(type, frame + header, (size_t)length);
+    return version > right ? ROOST_UNSUPPORTED_VERSION : version < right ? ROOST_CORRUPT : ROOST_OK;
+}
+
+static roost_status open_envelope(struct bit_reader *reader, uint8_t *frame_type, const uint8_t *frame, size_t size,
+                                  enum frame_type first, enum frame_type last)
+{
+    *reader = bit_reader_over(frame, size);
+    roost_status status = open_header(reader, frame_type, first, last);
+    bool sound = status != ROOST_OK || checksum_bytes(frame, reader->size) == load_word(frame + reader->size);
+    return sound ? status : ROOST_CORRUPT;
+}
+
+roost_status frame_open_unchecked(struct bit_reader *reader, enum frame_type *frame_type)
+{
+    uint8_t type = 0;
+    roost_status status = open_header(reader, &type, STATE_FRAME, DELTA_FRAME);
+    *frame_type = type;
+    return status;
 }
 
 roost_status frame_open(struct bit_reader *reader, enum frame_type *frame_type, const uint8_t *frame, size_t size)
@@ -249,29 +319,34 @@ static roost_status read_delta(roost_filter *filter, struct bit_reader *reader)
     return filter->kind->delta.merge(filter, &changed, reader);
 }
 
-roost_status roost_filter_decode(roost_filter **filter, const void *frame, size_t size,
-                                 const roost_environment *environment)
+roost_status frame_read_filter(roost_filter **filter, struct bit_reader *reader, enum frame_type type,
+                               const roost_environment *environment)
 {
-    *filter = NULL;
-    struct bit_reader reader;
-    enum frame_type type;
     roost_filter *decoded = NULL;
     struct imported *imported = NULL;
-    roost_environment complete = environment_or_default(environment);
-    roost_status status = frame_open(&reader, &type, frame, size);
+    roost_status status = frame_read_imported(&imported, reader, &environment->allocator);
     if (status == ROOST_OK)
-        status = frame_read_imported(&imported, &reader, &complete.allocator);
-    if (status == ROOST_OK)
-        status = open_configured(&decoded, &reader, &complete);
+        status = open_configured(&decoded, reader, environment);
     if (status == ROOST_OK)
         status = adopt_import(decoded, imported);
     else
-        imported_free(imported, &complete.allocator);
+        imported_free(imported, &environment->allocator);
     if (status == ROOST_OK)
-        status = type == STATE_FRAME ? read_whole(decoded, &reader) : read_delta(decoded, &reader);
+        status = type == STATE_FRAME ? read_whole(decoded, reader) : read_delta(decoded, reader);
     if (status == ROOST_OK)
         *filter = decoded;
     else
         roost_filter_free(decoded);
     return status;
+}
+
+roost_status roost_filter_decode(roost_filter **filter, const void *frame, size_t size,
+                                 const roost_environment *environment)
+{
+    struct bit_reader reader;
+    enum frame_type type;
+    roost_environment complete = environment_or_default(environment);
+    *filter = NULL;
+    roost_status status = frame_open(&reader, &type, frame, size);
+    return status == ROOST_OK ? frame_read_filter(filter, &reader, type, &complete) : status;
 }

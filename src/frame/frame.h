@@ -24,8 +24,28 @@ void frame_begin_empty(struct bit_writer *writer, roost_allocator allocator);
 /* The frame, or nothing and the status: ROOST_NO_MEMORY where the writer failed. */
 roost_status frame_end(struct bit_writer *writer, roost_buffer *frame, enum frame_type type, roost_status status);
 
+/*
+ * The frame of a state without a copy of long arrays, for files: it refers to those of the filter, which must not change
+ * meanwhile. Release the buffer; its last bytes are the checksum of the whole frame.
+ */
+struct frame_pieces {
+    roost_buffer buffer;
+    struct lent_list lent;
+};
+roost_status frame_encode_pieces(const roost_filter *filter, struct frame_pieces *pieces);
+size_t frame_pieces_size(const struct frame_pieces *pieces);
+
+/* All bytes in their order, by several calls; ends with the first status that is not ROOST_OK. */
+typedef roost_status frame_writer(void *context, const void *bytes, size_t size);
+roost_status frame_pieces_write(const struct frame_pieces *pieces, frame_writer *write, void *context);
+
 /* From the magic to the checksum; `reader` then has the configuration and the body, and nothing else. */
 roost_status frame_open(struct bit_reader *reader, enum frame_type *type, const uint8_t *frame, size_t size);
+/* The same of a reader at the first byte, without the checksum: for bytes that have not all come yet. */
+roost_status frame_open_unchecked(struct bit_reader *reader, enum frame_type *type);
+/* The filter, from where frame_open left the reader. */
+roost_status frame_read_filter(roost_filter **filter, struct bit_reader *reader, enum frame_type type,
+                               const roost_environment *environment);
 /* The imported parts that come before the configuration; NULL if there are none. */
 roost_status frame_read_imported(struct imported **imported, struct bit_reader *reader,
                                  const roost_allocator *allocator);

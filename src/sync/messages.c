@@ -62,7 +62,7 @@ roost_status message_open(struct bit_reader *reader, const roost_filter *filter,
         return ROOST_PROTOCOL;
     if (size < 1 + CHECKSUM_BYTES)
         return ROOST_CORRUPT;
-    reader->size = size - CHECKSUM_BYTES;
+    reader_cut(reader, size - CHECKSUM_BYTES);
     uint64_t checksum = load_word(bytes + reader->size) ^ request;
     return message_checksum(filter, bytes, reader->size) == checksum ? ROOST_OK : ROOST_CORRUPT;
 }
