@@ -520,7 +520,8 @@ static uint128 gcuckoo_digest(roost_filter *filter)
  * Class keys are gathered and sorted slice by slice of the key space, so that the memory of an encoding stays bounded
  * whatever the size of the table. A histogram over equal parts of the key space shows where to cut.
  */
-#define HISTOGRAM_BITS 12
+#define HISTOGRAM_BITS     12
+#define KEYS_WORTH_SLICING ((uint64_t)1 << 20)
 
 uint64_t gcuckoo_keys_at_once = (uint64_t)1 << 24;
 
@@ -617,15 +618,24 @@ static bool write_slice(const struct slices *slices, struct key_coder *coder, ui
     return true;
 }
 
+/* Of a large table a quarter: as numbers, all keys take twelve times the memory of the table. Reading the table several
+   times makes an encoding a quarter slower. */
+static uint64_t keys_at_once(uint64_t entries)
+{
+    uint64_t some = entries / 4 > KEYS_WORTH_SLICING ? entries / 4 : KEYS_WORTH_SLICING;
+    return some < gcuckoo_keys_at_once ? some : gcuckoo_keys_at_once;
+}
+
 static bool write_sliced(struct slices *slices, struct key_coder *coder)
 {
-    if (cuckoo_table_entries(slices->table) <= gcuckoo_keys_at_once)
-        return write_slice(slices, coder, 0, (1u << HISTOGRAM_BITS) - 1, cuckoo_table_entries(slices->table));
+    const uint64_t entries = cuckoo_table_entries(slices->table), most = keys_at_once(entries);
+    if (entries <= most)
+        return write_slice(slices, coder, 0, (1u << HISTOGRAM_BITS) - 1, entries);
     visit_keys(slices->table, count_key, slices);
     for (uint32_t from = 0; from < 1u << HISTOGRAM_BITS;) {
         uint32_t to = from;
         uint64_t count = slices->histogram[from];
-        while (to + 1 < 1u << HISTOGRAM_BITS && count + slices->histogram[to + 1] <= gcuckoo_keys_at_once)
+        while (to + 1 < 1u << HISTOGRAM_BITS && count + slices->histogram[to + 1] <= most)
             count += slices->histogram[++to];
         if (!write_slice(slices, coder, from, to, count))
             return false;

@@ -286,6 +286,7 @@ static roost_status read_range(struct prefix_reader *prefixes)
 static void read_next_range(struct prefix_reader *prefixes)
 {
     prefixes->status = read_range(prefixes);
+    reader_forget(prefixes->reader);
     if (prefixes->status != ROOST_OK || prefixes->range < prefixes->ranges)
         return;
     read_alignment(prefixes->reader);

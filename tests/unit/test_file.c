@@ -8,11 +8,14 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "file/atomic_file.h"
 #include "file/replica_section.h"
+#include "filter/configuration.h"
+#include "frame/frame_input.h"
 
 static char folder[64];
 
@@ -765,6 +768,186 @@ static void the_memory_limit_bounds_a_file(void **state)
     roost_buffer_release(&bytes);
 }
 
+/* ---- long files: decoded while they are read ------------------------------------------------------------------- */
+
+#define LONG_KINDS 8
+
+/* Filters whose frames are longer than what is read of a file at first. */
+static roost_filter *long_filter(size_t number)
+{
+    roost_config configs[LONG_KINDS] = {
+        bloom_config(ROOST_BLOCKED, 100000, 0.01), bloom_config(ROOST_CLASSIC, 100001, 0.001),
+        bloom_config(ROOST_BLOCKED, 400000, 0.01), /* few bits, as positions */
+        cuckoo_config(12, 4, 70000),               orcuckoo_config(24, 64, false, 20000),
+        bloom_config(ROOST_BLOCKED, 60000, 0.01), /* a series, see below */
+        cuckoo_config(0, 4, 1000),                orcuckoo_config(0, 64, false, 1000)};
+    roost_config *config = &configs[number];
+    config->scalable = number >= 5;
+    config->writers = config->scalable ? 1 : config->writers;
+    config->fpr = config->scalable ? 0.01 : config->fpr;
+    roost_filter *filter = new_filter(config);
+    for (uint64_t key = 0; key < (config->kind == ROOST_ORCUCKOO ? 20000u : 100000u); key++)
+        if (number != 3 || key < 70000)
+            assert_ok(roost_filter_add(filter, NULL, &key, sizeof key));
+    return filter;
+}
+
+static void save_filter(const char *path, roost_filter *filter)
+{
+    roost_file *file = locked(path);
+    roost_file_set_filter(file, filter);
+    assert_ok(roost_file_save(file));
+    roost_file_free(file);
+}
+
+/* What is saved is the frame, whatever it was written from; what is loaded is the filter. */
+static void long_files_are_what_they_were(void **state)
+{
+    (void)state;
+    for (size_t number = 0; number < LONG_KINDS; number++) {
+        roost_filter *filter = long_filter(number), *copy = clone_of(filter);
+        roost_buffer frame;
+        assert_ok(roost_filter_encode(filter, &frame));
+        assert_true(frame.size > 70000);
+        unlink("long");
+        save_filter("long", filter);
+        roost_buffer bytes = bytes_in("long");
+        assert_true(bytes.size >= frame.size && memcmp(bytes.data, frame.data, frame.size) == 0);
+        roost_file *file = opened("long");
+        assert_int_equal(roost_file_get_frame_size(file), frame.size);
+        assert_same_digest(copy, roost_file_get_filter(file));
+        assert_same_frame(copy, roost_file_get_filter(file));
+        assert_ok(roost_filter_check(roost_file_get_filter(file)));
+        assert_int_equal(roost_file_get_replica_status(file),
+                         bytes.size > frame.size ? ROOST_REPLICA_RESTORED : ROOST_REPLICA_NEW);
+        roost_file_free(file);
+        roost_buffer_release(&bytes);
+        roost_buffer_release(&frame);
+        roost_filter_free(copy);
+    }
+}
+
+/* No kind needs its bytes twice: decoding while reading succeeds. */
+struct tap {
+    roost_buffer *frame;
+    size_t next;
+};
+
+static bool drink(void *context, uint8_t *bytes, size_t size)
+{
+    struct tap *tap = context;
+    if (tap->next + size > tap->frame->size)
+        return false;
+    memcpy(bytes, tap->frame->data + tap->next, size);
+    tap->next += size;
+    return true;
+}
+
+static void every_kind_is_decoded_while_it_is_read(void **state)
+{
+    (void)state;
+    for (size_t number = 0; number < LONG_KINDS; number++) {
+        roost_filter *filter = long_filter(number), *decoded;
+        roost_environment environment = environment_or_default(NULL);
+        roost_buffer frame;
+        assert_ok(roost_filter_encode(filter, &frame));
+        uint8_t *room = calloc(1, frame.size);
+        for (size_t ready = 64; ready < frame.size - 8; ready += frame.size / 5) {
+            struct tap tap = {&frame, ready};
+            struct frame_input input = {room, frame.size, ready, drink, &tap};
+            memcpy(room, frame.data, ready);
+            assert_ok(frame_input_decode(&decoded, &input, &environment));
+            assert_same_frame(filter, decoded);
+            assert_memory_equal(room + frame.size - 8, frame.data + frame.size - 8, 8);
+            roost_filter_free(decoded);
+            frame.data[frame.size / 2] ^= 16;
+            tap.next = ready;
+            memcpy(room, frame.data, ready);
+            assert_int_not_equal(frame_input_decode(&decoded, &input, &environment), ROOST_OK);
+            assert_null(decoded);
+            frame.data[frame.size / 2] ^= 16;
+        }
+        free(room);
+        roost_buffer_release(&frame);
+        roost_filter_free(filter);
+    }
+}
+
+/* Whatever is wrong with a long file, the status is that of its bytes. */
+static void assert_as_decoded(const roost_buffer *bytes, size_t size)
+{
+    roost_filter *decoded, *loaded;
+    roost_status expected = roost_file_decode(&decoded, bytes->data, size, NULL);
+    put_bytes("damaged", bytes->data, size);
+    roost_file *file = file_of("damaged");
+    assert_int_equal(roost_file_load(file, NULL), expected);
+    assert_int_equal(roost_file_get_filter(file) != NULL, expected == ROOST_OK);
+    assert_int_equal(roost_file_read(file, &loaded), expected);
+    assert_int_equal(loaded != NULL, expected == ROOST_OK);
+    assert_int_equal(*roost_file_get_error(file) != 0, expected != ROOST_OK);
+    roost_filter_free(decoded);
+    roost_filter_free(loaded);
+    roost_file_free(file);
+}
+
+static void long_files_that_are_damaged_are_refused(void **state)
+{
+    (void)state;
+    for (size_t number = 0; number < LONG_KINDS; number++) {
+        unlink("long");
+        save_filter("long", long_filter(number));
+        roost_buffer bytes = bytes_in("long");
+        for (size_t at = 0; at < bytes.size; at += at < 48 || at + 20 > bytes.size ? 1 : bytes.size / 40) {
+            bytes.data[at] ^= (uint8_t)(1 << at % 8);
+            assert_as_decoded(&bytes, bytes.size);
+            bytes.data[at] ^= (uint8_t)(1 << at % 8);
+            if (at % 7 == 0)
+                assert_as_decoded(&bytes, at + bytes.size / 80);
+        }
+        bytes.data[bytes.size] = 'x';
+        assert_as_decoded(&bytes, bytes.size + 1);
+        roost_buffer_release(&bytes);
+    }
+}
+
+/* Kilobytes of memory that a process of its own takes at most to add to a file. */
+static long memory_to_add(const char *path)
+{
+    struct rusage usage;
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        uint64_t key = 1;
+        roost_file *file = opened(path);
+        assert_ok(roost_filter_add(roost_file_get_filter(file), NULL, &key, sizeof key));
+        assert_ok(roost_file_save(file));
+        _exit(0);
+    }
+    assert_true(wait4(child, &status, 0, &usage) == child && status == 0);
+    return usage.ru_maxrss;
+}
+
+/* A file and its filter are not both in memory, neither when it is loaded nor when it is saved. */
+static void a_large_file_takes_little_more_memory_than_its_size(void **state)
+{
+    (void)state;
+    if (SANITIZED)
+        skip(); /* what sanitizers take hides it */
+    roost_config config = bloom_config(ROOST_BLOCKED, 24000000, 0.01);
+    roost_filter *filter = new_filter(&config);
+    static roost_hash hashes[4096];
+    struct random_source random = random_from_seed(7);
+    for (uint64_t i = 0; i < config.capacity; i += COUNT_OF(hashes)) {
+        for (size_t j = 0; j < COUNT_OF(hashes); j++)
+            hashes[j] = (roost_hash){random_next(&random), random_next(&random)};
+        assert_ok(roost_filter_add_many_hash(filter, NULL, NULL, hashes, COUNT_OF(hashes)));
+    }
+    create("small");
+    save_filter("large-bloom", filter); /* and freed */
+    long small = memory_to_add("small"), large = memory_to_add("large-bloom"), file = 24000000L * 10 / 8 / 1024;
+    assert_true(large - small < file * 5 / 4);
+}
+
 /* ---- every allocation fails ------------------------------------------------------------------------------------ */
 
 /* All that a program does with a file, until the first failure. */
@@ -847,6 +1030,10 @@ int main(void)
         cmocka_unit_test(damaged_sections_are_dropped),
         cmocka_unit_test(forged_sections_are_dropped),
         cmocka_unit_test(the_memory_limit_bounds_a_file),
+        cmocka_unit_test(long_files_are_what_they_were),
+        cmocka_unit_test(every_kind_is_decoded_while_it_is_read),
+        cmocka_unit_test(long_files_that_are_damaged_are_refused),
+        cmocka_unit_test(a_large_file_takes_little_more_memory_than_its_size),
         cmocka_unit_test(every_allocation_fails_once),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
