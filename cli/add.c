@@ -7,6 +7,7 @@
 
 static bool can_add(const char *name, const roost_filter *filter);
 static bool add_keys(const char *name, roost_filter *filter, bool *changed, const roost_bytes *keys, size_t count);
+static bool add_hashes(const char *name, roost_filter *filter, bool *changed, const roost_hash *hashes, size_t count);
 
 /* A second addition of an element survives a removal elsewhere that saw only the first one, so that it is saved,
    too. */
@@ -14,6 +15,7 @@ static struct key_change change = {.verb = "add",
                                    .done = "added",
                                    .is_possible = can_add,
                                    .apply = add_keys,
+                                   .apply_hashes = add_hashes,
                                    .effect = "new",
                                    .renews = true,
                                    .adds = true};
@@ -26,6 +28,7 @@ static const struct option options[] = {
      .place = &change.verbose,
      .help = "print how many keys there were and how many were new"},
     {.name = "json", .type = OPTION_BOOLEAN, .place = &change.json, .help = "the same as a JSON object"},
+    THREADS_OPTION(change.threads, ""),
     {0},
 };
 
@@ -50,13 +53,22 @@ static bool complain_of_full(const char *name, const roost_filter *filter)
         capacity);
 }
 
-static bool add_keys(const char *name, roost_filter *filter, bool *changed, const roost_bytes *keys, size_t count)
+static bool is_added(const char *name, const roost_filter *filter, roost_status status)
 {
-    roost_status status = roost_filter_add_many(filter, changed, NULL, keys, count);
     bool cannot_grow = status == ROOST_INVALID && roost_filter_get_config(filter)->scalable; /* its next table's rate */
     if (status == ROOST_FULL || cannot_grow)
         return complain_of_full(name, filter);
     return status == ROOST_OK || complain_of_status(name, status);
+}
+
+static bool add_keys(const char *name, roost_filter *filter, bool *changed, const roost_bytes *keys, size_t count)
+{
+    return is_added(name, filter, roost_filter_add_many(filter, changed, NULL, keys, count));
+}
+
+static bool add_hashes(const char *name, roost_filter *filter, bool *changed, const roost_hash *hashes, size_t count)
+{
+    return is_added(name, filter, roost_filter_add_many_hash(filter, changed, NULL, hashes, count));
 }
 
 static int run(const struct arguments *arguments)
@@ -68,7 +80,7 @@ static const char *const operands[] = {"FILE", NULL};
 
 const struct verb verb_add = {
     .name = "add",
-    .synopsis = "FILE [KEY...] [-f KEYS] [-0] [-v] [--json]",
+    .synopsis = "FILE [KEY...] [-f KEYS] [-0] [-v] [--json] [--threads N]",
     .summary = "add keys to a filter",
     .details = "Adds the keys of the command line and of the files of -f or, if there are none, the lines of standard "
                "input. A KEY of - also stands for standard input; after -- it is an ordinary key. A key is all bytes "

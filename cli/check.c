@@ -11,6 +11,7 @@
 static struct {
     struct key_options keys;
     bool invert, count, quiet, json;
+    uint64_t threads;
 } settings;
 
 static const struct option options[] = {
@@ -31,10 +32,13 @@ static const struct option options[] = {
      .place = &settings.quiet,
      .help = "print nothing; stop at the first key selected"},
     {.name = "json", .type = OPTION_BOOLEAN, .place = &settings.json, .help = "print only counts, as a JSON object"},
+    THREADS_OPTION(settings.threads, ""),
     {0},
 };
 
-struct tally {
+struct checking {
+    const char *name;
+    const roost_filter *filter;
     uint64_t keys, selected;
 };
 
@@ -43,35 +47,52 @@ static bool prints_keys(void)
     return !settings.count && !settings.quiet && !settings.json;
 }
 
-/* Flushes after each batch, so that a slow pipe gets its answers in time. */
-static bool check_batch(const roost_filter *filter, const struct key_source *source, size_t count, struct tally *tally)
+static void look_up(void *context, struct line_block *block)
 {
-    bool found[KEYS_AT_ONCE];
-    roost_filter_contains_many(filter, found, source->keys, count);
-    tally->keys += count;
-    for (size_t i = 0; i < count; i++) {
-        if (found[i] == settings.invert)
-            continue;
-        tally->selected++;
-        if (prints_keys()) {
-            fwrite_unlocked(source->keys[i].data, 1, source->keys[i].size, stdout);
-            putc_unlocked(key_terminator(&settings.keys), stdout);
-        }
-    }
+    const struct checking *checking = context;
+    const char terminator = key_terminator(&settings.keys);
+    line_block_split(block, terminator);
+    if (block->no_memory)
+        return;
+    roost_filter_contains_many(checking->filter, block->marks, block->lines, block->count);
+    line_block_select(block, !settings.invert, terminator);
+}
+
+/* Flushes after each block, so that a slow pipe gets its answers in time. */
+static bool print_selected(void *context, struct line_block *block)
+{
+    struct checking *checking = context;
+    if (block->no_memory)
+        return complain_of_status(checking->name, ROOST_NO_MEMORY);
+    checking->keys += block->count;
+    checking->selected += block->selected;
+    if (prints_keys())
+        fwrite_unlocked(block->bytes, 1, block->printed, stdout);
+    progress_count(checking->keys);
     return finish_output();
 }
 
-static bool check_all(const roost_filter *filter, const struct arguments *arguments, struct tally *tally)
+static bool has_enough(void *context)
+{
+    const struct checking *checking = context;
+    return settings.quiet && checking->selected > 0;
+}
+
+static bool check_all(struct checking *checking, const struct arguments *arguments)
 {
     static struct key_source source;
-    size_t count;
-    bool fine = true;
+    const struct block_work work = {.read = key_source_read,
+                                    .complain = key_source_complain,
+                                    .is_ready = key_source_is_ready,
+                                    .source = &source,
+                                    .prepare = look_up,
+                                    .finish = print_selected,
+                                    .is_enough = has_enough,
+                                    .context = checking,
+                                    .threads = settings.threads};
     key_source_open(&source, arguments, 1, &settings.keys);
     progress_begin("keys", key_source_is_typed(&source), prints_keys());
-    while (fine && !(settings.quiet && tally->selected > 0) && (fine = key_source_next(&source, &count)) && count > 0) {
-        fine = check_batch(filter, &source, count, tally);
-        progress_count(tally->keys);
-    }
+    bool fine = work_on_blocks(&work);
     progress_erase();
     if (fine && !settings.quiet)
         key_source_hint(&source, "checked", "check", arguments->operands[0]);
@@ -79,38 +100,38 @@ static bool check_all(const roost_filter *filter, const struct arguments *argume
     return fine;
 }
 
-static void report(const struct tally *tally)
+static void report(const struct checking *checking)
 {
     struct json json;
     if (settings.quiet)
         return;
     if (settings.json) {
         json_begin(&json);
-        json_count(&json, "keys", tally->keys);
-        json_count(&json, "selected", tally->selected);
+        json_count(&json, "keys", checking->keys);
+        json_count(&json, "selected", checking->selected);
         json_end(&json);
     } else if (settings.count) {
-        printf("%llu\n", (unsigned long long)tally->selected);
+        printf("%llu\n", (unsigned long long)checking->selected);
     }
 }
 
 static int run(const struct arguments *arguments)
 {
-    struct tally tally = {0};
     roost_filter *filter = filter_file_read(arguments->operands[0]);
-    bool checked = filter && check_all(filter, arguments, &tally);
+    struct checking checking = {arguments->operands[0], filter, 0, 0};
+    bool checked = filter && check_all(&checking, arguments);
     roost_filter_free(filter);
     if (!checked)
         return EXIT_ERROR;
-    report(&tally);
-    return tally.selected > 0 ? EXIT_FINE : EXIT_NONE;
+    report(&checking);
+    return checking.selected > 0 ? EXIT_FINE : EXIT_NONE;
 }
 
 static const char *const operands[] = {"FILE", NULL};
 
 const struct verb verb_check = {
     .name = "check",
-    .synopsis = "FILE [KEY...] [-f KEYS] [-0] [-v] [-c] [-q] [--json]",
+    .synopsis = "FILE [KEY...] [-f KEYS] [-0] [-v] [-c] [-q] [--json] [--threads N]",
     .summary = "print the keys that are in a filter, like grep",
     .details = "Prints the keys that are in the filter; a few of them may be false positives, at the promised "
                "rate. With -v prints those that are not in it, which is never wrong. KEY is as in roost add.\n\n"

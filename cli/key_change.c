@@ -14,15 +14,49 @@ struct tally {
     uint64_t keys, effective;
 };
 
-static bool change_batch(const struct key_change *change, const struct filter_file *file,
-                         const struct key_source *source, size_t count, struct tally *tally)
+struct changing {
+    const struct key_change *change;
+    const struct filter_file *file;
+    bool hashes; /* other threads have time to hash the keys */
+    struct tally *tally;
+};
+
+/* Imported parts of a filter have hashes of their own. */
+static bool takes_hashes(const struct key_change *change, const roost_filter *filter)
 {
-    bool changed[KEYS_AT_ONCE];
-    if (!change->apply(file->name, file->filter, changed, source->keys, count))
+    roost_imported_info imported;
+    roost_filter_get_imported(filter, &imported);
+    return change->apply_hashes && imported.parts == 0 && thread_count(change->threads) > 1;
+}
+
+static void hash_keys(void *context, struct line_block *block)
+{
+    const struct changing *changing = context;
+    line_block_split(block, key_terminator(&changing->change->keys));
+    for (size_t i = 0; changing->hashes && !block->no_memory && i < block->count; i++)
+        block->hashes[i] = roost_filter_hash(changing->file->filter, block->lines[i].data, block->lines[i].size);
+}
+
+static bool apply_to_block(const struct changing *changing, struct line_block *block)
+{
+    const struct key_change *change = changing->change;
+    const struct filter_file *file = changing->file;
+    if (block->no_memory)
+        return complain_of_status(file->name, ROOST_NO_MEMORY);
+    if (changing->hashes)
+        return change->apply_hashes(file->name, file->filter, block->marks, block->hashes, block->count);
+    return change->apply(file->name, file->filter, block->marks, block->lines, block->count);
+}
+
+static bool change_block(void *context, struct line_block *block)
+{
+    const struct changing *changing = context;
+    if (!apply_to_block(changing, block))
         return false;
-    tally->keys += count;
-    for (size_t i = 0; i < count; i++)
-        tally->effective += changed[i];
+    changing->tally->keys += block->count;
+    for (size_t i = 0; i < block->count; i++)
+        changing->tally->effective += block->marks[i];
+    progress_count(changing->tally->keys);
     return true;
 }
 
@@ -30,14 +64,20 @@ static bool change_all(const struct key_change *change, const struct filter_file
                        const struct arguments *arguments, struct tally *tally)
 {
     static struct key_source source;
-    size_t count;
-    bool fine = !change->is_possible || change->is_possible(file->name, file->filter);
+    if (change->is_possible && !change->is_possible(file->name, file->filter))
+        return false;
+    struct changing changing = {change, file, takes_hashes(change, file->filter), tally};
+    const struct block_work work = {.read = key_source_read,
+                                    .complain = key_source_complain,
+                                    .is_ready = key_source_is_ready,
+                                    .source = &source,
+                                    .prepare = hash_keys,
+                                    .finish = change_block,
+                                    .context = &changing,
+                                    .threads = change->threads};
     key_source_open(&source, arguments, 1, &change->keys);
     progress_begin("keys", key_source_is_typed(&source), false);
-    while (fine && (fine = key_source_next(&source, &count)) && count > 0) {
-        fine = change_batch(change, file, &source, count, tally);
-        progress_count(tally->keys);
-    }
+    bool fine = work_on_blocks(&work);
     progress_erase();
     if (fine)
         key_source_hint(&source, change->done, change->verb, file->name);

@@ -10,12 +10,15 @@ struct key_change {
     bool (*is_possible)(const char *name, const roost_filter *filter);
     /* Applies it to these keys, and sets `changed` for those that made a difference. Complains if it fails. */
     bool (*apply)(const char *name, roost_filter *filter, bool *changed, const roost_bytes *keys, size_t count);
+    /* The same for the hashes of keys; NULL: it needs the keys. */
+    bool (*apply_hashes)(const char *name, roost_filter *filter, bool *changed, const roost_hash *hashes, size_t count);
     const char *verb, *done; /* "add", "added" */
     const char *effect;      /* how a report calls keys that made a difference */
     const char *no_effect;   /* and keys that did not; NULL: left out */
     bool renews;             /* in an observed-remove filter, even a key without effect changes what has to be saved */
     bool adds;               /* warns if the promised rate no longer holds then */
     bool verbose, json;
+    uint64_t threads; /* of work_on_blocks */
     struct key_options keys;
 };
 

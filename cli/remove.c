@@ -12,6 +12,7 @@ static struct key_change change = {.verb = "remove",
                                    .done = "removed",
                                    .is_possible = can_remove,
                                    .apply = remove_keys,
+                                   .threads = 1,
                                    .effect = "removed",
                                    .no_effect = "not there"};
 

@@ -20,7 +20,7 @@ static struct {
     struct timed_settings timed;
     struct key_options keys;
     bool verbose, count, quiet, json, stamped;
-    uint64_t step;
+    uint64_t step, threads;
 } settings;
 
 static const struct option options[] = {
@@ -50,6 +50,7 @@ static const struct option options[] = {
      .help = "check: print only how many keys were selected"},
     {.name = "quiet", .letter = 'q', .type = OPTION_BOOLEAN, .place = &settings.quiet, .help = "check: print nothing"},
     {.name = "json", .type = OPTION_BOOLEAN, .place = &settings.json, .help = "print counts as a JSON object"},
+    THREADS_OPTION(settings.threads, "dedup: "),
     {0},
 };
 
@@ -182,7 +183,7 @@ static int run_check(const struct arguments *arguments)
 static int run_dedup(const struct arguments *arguments)
 {
     const struct dedup_settings dedup_settings = {&settings.timed, settings.stamped, settings.step,
-                                                  key_terminator(&settings.keys), settings.json};
+                                                  key_terminator(&settings.keys), settings.json, settings.threads};
     if (arguments->count > 1)
         return complain(arguments->operands[1], "one argument too many; dedup reads standard input"), EXIT_ERROR;
     if (settings.keys.files.count > 0)
@@ -204,8 +205,9 @@ static int run(const struct arguments *arguments)
         return refuse_word(action, "action", actions), EXIT_ERROR;
     if (arguments->count < 2)
         return complain(action, "FILE is missing; usage: roost window %s FILE [KEY...]", action), EXIT_ERROR;
-    if (settings.stamped || settings.step)
-        return complain(settings.stamped ? "--stamped" : "--step", "only for dedup"), EXIT_ERROR;
+    if (settings.stamped || settings.step || settings.threads)
+        return complain(settings.stamped ? "--stamped" : settings.step ? "--step" : "--threads", "only for dedup"),
+               EXIT_ERROR;
     return strcmp(action, "add") == 0 ? run_add(arguments) : run_check(arguments);
 }
 

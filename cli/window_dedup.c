@@ -1,7 +1,7 @@
 /*
- * Copies lines from standard input to standard output, each once within the window, at the speed of the pipe: a batch
- * of lines is split in place, hashed and looked up at once, and new lines are written. All lines of a batch have the
- * time at which it was read, by a clock that never goes back. With times in the lines, or a clock that advances by the
+ * Copies lines from standard input to standard output, each once within the window, at the speed of the pipe: a block
+ * of lines is split in place, hashed and looked up at once, and new lines are written. All lines of a block have one
+ * time, by a clock that never goes back. With times in the lines, or a clock that advances by the
  * line, each line has its own time.
  *
  * Memory follows the distinct lines of one window: 9 to 32 bytes each were measured, 25 at a million, because memory
@@ -20,7 +20,6 @@
 #include "cli/base/messages.h"
 #include "cli/base/numbers.h"
 
-#define LINES_AT_ONCE    4096
 #define DEFAULT_CAPACITY 1000000
 #define LONGEST_STAMP    40
 
@@ -29,6 +28,7 @@ struct deduping {
     roost_filter *window;
     uint64_t time;
     uint64_t lines, passed;
+    bool hashes; /* other threads have time to hash the lines */
 };
 
 static roost_status open_window(struct deduping *deduping)
@@ -104,40 +104,87 @@ static bool pass_line(struct deduping *deduping, roost_bytes line)
     return true;
 }
 
-static bool pass_batch(struct deduping *deduping, const roost_bytes *lines, size_t count)
+static bool has_own_times(const struct deduping *deduping)
 {
-    static bool seen[LINES_AT_ONCE];
-    if (deduping->settings->stamped || deduping->settings->step) {
-        for (size_t i = 0; i < count; i++)
-            if (!pass_line(deduping, lines[i]))
-                return false;
-        return finish_output();
-    }
+    return deduping->settings->stamped || deduping->settings->step;
+}
+
+static void hash_lines(void *context, struct line_block *block)
+{
+    const struct deduping *deduping = context;
+    line_block_split(block, deduping->settings->terminator);
+    for (size_t i = 0; deduping->hashes && !block->no_memory && i < block->count; i++)
+        block->hashes[i] = roost_filter_hash(deduping->window, block->lines[i].data, block->lines[i].size);
+}
+
+static roost_status add_block(struct deduping *deduping, struct line_block *block)
+{
     if (!deduping->settings->timed->time)
         look_at_clock(deduping);
-    roost_status status = roost_window_add_many(deduping->window, seen, NULL, lines, count, deduping->time);
+    if (deduping->hashes)
+        return roost_window_add_many_hash(deduping->window, block->marks, NULL, block->hashes, block->count,
+                                          deduping->time);
+    return roost_window_add_many(deduping->window, block->marks, NULL, block->lines, block->count, deduping->time);
+}
+
+static bool pass_lines(struct deduping *deduping, const struct line_block *block)
+{
+    for (size_t i = 0; i < block->count; i++)
+        if (!pass_line(deduping, block->lines[i]))
+            return false;
+    return finish_output();
+}
+
+static bool pass_block(void *context, struct line_block *block)
+{
+    struct deduping *deduping = context;
+    if (block->no_memory)
+        return complain_of_status("dedup", ROOST_NO_MEMORY);
+    if (has_own_times(deduping))
+        return pass_lines(deduping, block);
+    roost_status status = add_block(deduping, block);
     if (status != ROOST_OK)
         return complain_of_status("dedup", status);
-    deduping->lines += count;
-    for (size_t i = 0; i < count;) {
-        size_t run = seen[i] ? 0 : print_run(lines + i, seen + i, count - i, deduping->settings->terminator);
+    deduping->lines += block->count;
+    for (size_t i = 0; i < block->count;) {
+        const bool *seen = block->marks + i;
+        size_t run = *seen ? 0 : print_run(block->lines + i, seen, block->count - i, deduping->settings->terminator);
         deduping->passed += run;
         i += run ? run : 1;
     }
     return finish_output();
 }
 
+static bool read_lines(void *reader, struct line_block *block)
+{
+    return line_reader_fill(reader, block);
+}
+
+static void complain_of_reading(void *reader)
+{
+    line_reader_complain(reader);
+}
+
+static bool is_ready(void *reader)
+{
+    return wait_for_input(((struct line_reader *)reader)->descriptor, 0);
+}
+
 static bool pass_all(struct deduping *deduping)
 {
-    static roost_bytes lines[LINES_AT_ONCE];
     struct line_reader reader;
-    size_t count;
-    bool fine;
+    const struct block_work work = {.read = read_lines,
+                                    .complain = complain_of_reading,
+                                    .is_ready = is_ready,
+                                    .source = &reader,
+                                    .prepare = hash_lines,
+                                    .finish = pass_block,
+                                    .context = deduping,
+                                    .threads = deduping->settings->threads};
+    deduping->hashes = !has_own_times(deduping) && thread_count(deduping->settings->threads) > 1;
     line_reader_open(&reader, STDIN_FILENO);
     reader.terminator = deduping->settings->terminator;
-    while ((fine = line_reader_next(&reader, lines, &count, LINES_AT_ONCE)) && count > 0)
-        if (!(fine = pass_batch(deduping, lines, count)))
-            break;
+    bool fine = work_on_blocks(&work);
     line_reader_close(&reader);
     return fine;
 }

@@ -10,6 +10,7 @@ struct dedup_settings {
     uint64_t step;   /* time from one line to the next; 0: the system clock */
     char terminator; /* of lines, read and printed */
     bool json;       /* counts, on standard error */
+    uint64_t threads; /* of work_on_blocks */
 };
 
 bool dedup(const struct dedup_settings *settings);

@@ -32,6 +32,7 @@ void key_source_open(struct key_source *source, const struct arguments *argument
     source->input_alone = arguments->count == first && options->files.count == 0;
     source->reading = false;
     source->file_as_key = NULL;
+    source->unopened = NULL;
 }
 
 /* ---- files and standard input ----------------------------------------------------------------------------------- */
@@ -59,8 +60,11 @@ static bool begin_reading(struct key_source *source, const char *name)
 {
     bool input = is_dash(name);
     int descriptor = input ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0)
-        return complain(name, "%s", strerror(errno));
+    if (descriptor < 0) {
+        source->unopened = name;
+        source->error = errno;
+        return false;
+    }
     if (input && isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
         complain_plainly("reading keys from the terminal%s; Ctrl-D ends", source->options->null ? "" : ", one a line");
     line_reader_open(&source->lines, descriptor);
@@ -134,9 +138,70 @@ bool key_source_next(struct key_source *source, size_t *count)
             end_reading(source);
         else if (!name)
             return true;
+        else if (!begin_reading(source, name)) {
+            key_source_complain(source);
+            return false;
+        }
+    }
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+void key_source_complain(void *context)
+{
+    struct key_source *source = context;
+    if (source->unopened)
+        complain(source->unopened, "%s", strerror(source->error));
+    else
+        line_reader_complain(&source->lines);
+}
+
+/* Operands go into the block one after the other, with room for a terminator behind each. */
+static bool take_operand_block(struct key_source *source, struct line_block *block)
+{
+    size_t count = take_operands(source), bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += source->keys[i].size + 1;
+    if (!line_block_reserve(block, bytes) || !line_block_reserve_lines(block, count)) {
+        source->unopened = "keys";
+        source->error = ENOMEM;
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        memcpy(block->bytes + block->size, source->keys[i].data, source->keys[i].size);
+        block->lines[i] = (roost_bytes){block->bytes + block->size, source->keys[i].size};
+        block->size += source->keys[i].size + 1;
+    }
+    block->count = count;
+    block->is_split = true;
+    return true;
+}
+
+bool key_source_read(void *context, struct line_block *block)
+{
+    struct key_source *source = context;
+    for (;;) {
+        bool was_reading = source->reading;
+        if (!(was_reading ? line_reader_fill(&source->lines, block) : take_operand_block(source, block)))
+            return false;
+        if (block->size > 0)
+            return true;
+        block->is_split = false;
+        const char *name = was_reading ? NULL : next_to_read(source);
+        if (was_reading)
+            end_reading(source);
+        else if (!name)
+            return true;
         else if (!begin_reading(source, name))
             return false;
     }
+}
+
+/* To open a file may take long, too. */
+bool key_source_is_ready(void *context)
+{
+    struct key_source *source = context;
+    return source->reading && wait_for_input(source->lines.descriptor, 0);
 }
 
 /* ---- hints ------------------------------------------------------------------------------------------------------ */

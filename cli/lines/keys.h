@@ -37,6 +37,8 @@ struct key_source {
     bool reading;     /* from `lines` */
     struct line_reader lines;
     const char *file_as_key; /* an operand that is also the name of a file; NULL: none was seen */
+    const char *unopened;    /* a file that cannot be opened, because of `error`; NULL: none */
+    int error;
     roost_bytes keys[KEYS_AT_ONCE];
 };
 
@@ -52,6 +54,11 @@ bool key_source_is_typed(const struct key_source *source);
 /* Reads the next batch into source->keys; *count is 0 at the end. Returns false after an error, with a message, or a
    signal. */
 bool key_source_next(struct key_source *source, size_t *count);
+
+/* The same for blocks, as work_on_blocks calls them; `source` is a struct key_source. */
+bool key_source_read(void *source, struct line_block *block);
+bool key_source_is_ready(void *source);
+void key_source_complain(void *source);
 
 /* On a terminal, says that an operand was taken as a key and not as the file that has this name, and how to get the
    lines of that file: "added the key 'a' itself; to add the lines of that file: roost window add -f a FILE". */
