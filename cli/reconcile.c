@@ -30,6 +30,7 @@ static const char *const methods[] = {"auto", "riblt", "dbf", "ccf-query", "ccf-
 
 static struct {
     unsigned method;
+    uint64_t threads;
     bool multiset, fetch, stats, json, quiet;
     struct remote_shell shell;
 } settings = {.method = 1 + ROOST_RECONCILE_AUTO, .shell.option = "--lines"};
@@ -55,6 +56,7 @@ static const struct option options[] = {
     {.name = "stats", .type = OPTION_BOOLEAN, .place = &settings.stats, .help = "print bytes, rounds and CPU time"},
     {.name = "json", .type = OPTION_BOOLEAN, .place = &settings.json, .help = "print only these, as a JSON object"},
     {.name = "quiet", .letter = 'q', .type = OPTION_BOOLEAN, .place = &settings.quiet, .help = "print no lines"},
+    THREADS_OPTION(settings.threads, "to read lines, "),
     SHELL_OPTIONS(settings.shell),
     {0},
 };
@@ -132,6 +134,7 @@ static bool begin_session(struct reconciling *work)
         snprintf(option, sizeof option, "--method %s", methods[config.method]);
         return complain(option, "cannot be used with --multiset");
     }
+    work->initiator.threads = settings.threads;
     return (status == ROOST_OK || complain_of_session(work->initiator.file.name, status)) &&
            line_side_load(&work->initiator);
 }
@@ -358,6 +361,7 @@ static bool open_sides(struct reconciling *work, const char *a, const char *b)
 static bool start_responder(struct reconciling *work)
 {
     work->responder.loaded = work->initiator.loaded;
+    work->responder.threads = settings.threads;
     if (!work->responder_is_remote)
         return true;
     progress_erase();
@@ -407,7 +411,7 @@ static const char *const operands[] = {"A", "B", NULL};
 const struct verb verb_reconcile = {
     .name = "reconcile",
     .synopsis = "A B [--multiset] [--fetch] [--method auto|riblt|dbf|ccf-query|ccf-decode] [--stats] [--json] "
-                "[-q] [--rsh COMMAND] [--roost PATH]",
+                "[-q] [--threads N] [--rsh COMMAND] [--roost PATH]",
     .summary = "find the lines in which two files differ, with few bytes",
     .details = "A and B are files of lines. Prints the lines that are only in A as \"< LINE\", those only in B as "
                "\"> LINE\". Order does not matter, nor do repetitions unless --multiset is given: then a line "

@@ -163,13 +163,34 @@ bool line_picker_take(struct line_picker *picker, roost_bytes *line, uint64_t nu
     return line->data || complain(picker->file->name, "changed while it was read; try again");
 }
 
-bool line_file_walk(struct line_file *file, line_visitor *visit, void *context)
+static bool read_lines(void *reader, struct line_block *block)
 {
-    struct line_picker picker;
-    roost_bytes line = {NULL, 0};
-    bool fine = line_picker_open(&picker, file);
-    while (fine && (fine = next_line(&picker, &line)) && line.data)
-        fine = visit(context, line);
-    line_picker_close(&picker);
+    return line_reader_fill(reader, block);
+}
+
+static void complain_of_reading(void *reader)
+{
+    line_reader_complain(reader);
+}
+
+static bool is_ready(void *reader)
+{
+    (void)reader;
+    return true; /* it is a regular file */
+}
+
+bool line_file_work(struct line_file *file, struct block_work work)
+{
+    struct line_reader reader;
+    if (lseek(file->descriptor, 0, SEEK_SET) < 0)
+        return complain(file->name, "%s", strerror(errno));
+    line_reader_open(&reader, file->descriptor);
+    reader.name = file->name;
+    work.read = read_lines;
+    work.complain = complain_of_reading;
+    work.is_ready = is_ready;
+    work.source = &reader;
+    bool fine = work_on_blocks(&work);
+    line_reader_close(&reader);
     return fine && line_file_is_unchanged(file);
 }

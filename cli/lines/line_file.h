@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-#include "roost.h"
+#include "blocks.h"
 
 struct line_file {
     const char *name;
@@ -17,11 +17,8 @@ struct line_file {
 bool line_file_open(struct line_file *file, const char *name);
 void line_file_close(struct line_file *file);
 
-/* Called for each line; false stops the walk, after a message. */
-typedef bool line_visitor(void *context, roost_bytes line);
-
-/* Calls `visit` for all lines. */
-bool line_file_walk(struct line_file *file, line_visitor *visit, void *context);
+/* Works on all lines, from the first on: `work` needs no source. Then the file must be unchanged. */
+bool line_file_work(struct line_file *file, struct block_work work);
 
 /* Complains if it has changed since it was opened. */
 bool line_file_is_unchanged(const struct line_file *file);

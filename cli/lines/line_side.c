@@ -8,8 +8,7 @@
 #include "cli/base/messages.h"
 #include "cli/base/progress.h"
 
-#define RECORDS_AT_ONCE     ((size_t)1 << 20)
-#define LINES_BETWEEN_LOOKS 4096 /* at the clock */
+#define RECORDS_AT_ONCE ((size_t)1 << 20)
 
 roost_environment line_environment(void)
 {
@@ -50,20 +49,33 @@ void line_side_close(struct line_side *side)
 
 /* ---- keys ------------------------------------------------------------------------------------------------------- */
 
-static bool add_line(void *context, roost_bytes line)
+static void hash_lines(void *context, struct line_block *block)
+{
+    const struct line_side *side = context;
+    line_block_split(block, '\n');
+    for (size_t i = 0; !block->no_memory && i < block->count; i++)
+        block->hashes[i] = roost_reconcile_hash(side->session, block->lines[i].data, block->lines[i].size);
+}
+
+static bool add_lines(void *context, struct line_block *block)
 {
     struct line_side *side = context;
-    roost_status status = roost_reconcile_add(side->session, line.data, line.size, 1);
+    roost_status status = block->no_memory ? ROOST_NO_MEMORY : ROOST_OK;
+    for (size_t i = 0; status == ROOST_OK && i < block->count; i++)
+        status = roost_reconcile_add_hash(side->session, block->hashes[i], 1);
     if (status == ROOST_TOO_LARGE)
         return complain(side->file.name, "has too many lines to reconcile");
-    if (++side->loaded % LINES_BETWEEN_LOOKS == 0)
-        progress_count(side->loaded);
-    return (status == ROOST_OK || complain_of_session(side->file.name, status)) && !interrupted();
+    side->loaded += block->count;
+    progress_count(side->loaded);
+    return status == ROOST_OK || complain_of_session(side->file.name, status);
 }
 
 bool line_side_load(struct line_side *side)
 {
-    return line_file_walk(&side->file, add_line, side);
+    return line_file_work(&side->file, (struct block_work){.prepare = hash_lines,
+                                                           .finish = add_lines,
+                                                           .context = side,
+                                                           .threads = side->threads});
 }
 
 /* ---- differences ------------------------------------------------------------------------------------------------ */

@@ -36,6 +36,7 @@ enum line_message {
 struct line_side {
     struct line_file file;
     roost_reconcile *session;
+    uint64_t threads;              /* of work_on_blocks */
     uint64_t loaded;               /* lines, for the line of progress */
     roost_difference *differences; /* of this side, once the session is over */
     size_t count, next;            /* how many; the first that has not been returned */
