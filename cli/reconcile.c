@@ -3,7 +3,8 @@
  *
  * The initiator is this process. The responder is a process on the machine of the peer or, if both files are here, the
  * same code called directly, so that the counted bytes are those that would have been sent. Either file may be the
- * responder's; which of the two is A only decides which lines are printed with "<".
+ * responder's; which of the two is A only decides which lines are printed with "<". Where both files are here and no
+ * one asks for the bytes, there is no session (cli/lines/sorted_comparison.c, cli/lines/line_comparison.c).
  *
  *     initiator: read lines -> request, reply, request, reply ... -> its own differences
  *     responder:                                                     lines that only it has, if they are wanted
@@ -18,7 +19,9 @@
 
 #include "cli/base/interrupt.h"
 #include "cli/base/json.h"
+#include "cli/lines/line_comparison.h"
 #include "cli/lines/line_responder.h"
+#include "cli/lines/sorted_comparison.h"
 #include "cli/base/messages.h"
 #include "cli/base/numbers.h"
 #include "cli/base/progress.h"
@@ -134,9 +137,7 @@ static bool begin_session(struct reconciling *work)
         snprintf(option, sizeof option, "--method %s", methods[config.method]);
         return complain(option, "cannot be used with --multiset");
     }
-    work->initiator.threads = settings.threads;
-    return (status == ROOST_OK || complain_of_session(work->initiator.file.name, status)) &&
-           line_side_load(&work->initiator);
+    return status == ROOST_OK || complain_of_session(work->initiator.file.name, status);
 }
 
 static bool complain_of_conversation(const struct reconciling *work, roost_status status)
@@ -187,16 +188,21 @@ static bool prints_lines(void)
     return !settings.quiet && !settings.json;
 }
 
-static bool print_initiator(struct reconciling *work)
+static bool print_side(struct line_side *side, char sign)
 {
-    while (line_side_has_more(&work->initiator) && !interrupted()) {
+    while (line_side_has_more(side) && !interrupted()) {
         roost_difference difference;
         roost_bytes line;
-        if (!line_side_next(&work->initiator, &difference, &line))
+        if (!line_side_next(side, &difference, &line))
             return false;
-        print_line(work->initiator_is_a ? '<' : '>', difference.count_here, line);
+        print_line(sign, difference.count_here, line);
     }
     return !interrupted();
+}
+
+static bool print_initiator(struct reconciling *work)
+{
+    return print_side(&work->initiator, work->initiator_is_a ? '<' : '>');
 }
 
 static void begin_request(struct reconciling *work, enum line_message type)
@@ -368,9 +374,33 @@ static bool start_responder(struct reconciling *work)
     return remote_start(&work->remote, work->responder_name, &settings.shell);
 }
 
+/* Whether only the lines are wanted, and both files are here. */
+static bool needs_no_session(const struct reconciling *work)
+{
+    return !work->responder_is_remote && settings.method == 1 + ROOST_RECONCILE_AUTO && !settings.fetch &&
+           !settings.stats && !settings.json;
+}
+
+static bool compare_here(struct reconciling *work)
+{
+    bool sorted;
+    if (!sorted_sides_compare(&work->initiator, &work->responder, settings.multiset, &work->result, &sorted) ||
+        (!sorted && !line_sides_compare(&work->initiator, &work->responder, &work->result)))
+        return false;
+    progress_erase();
+    if (prints_lines() && isatty(STDOUT_FILENO))
+        progress_end();
+    return !prints_lines() || (print_side(&work->initiator, '<') && print_side(&work->responder, '>'));
+}
+
 static bool reconcile(struct reconciling *work)
 {
-    if (!begin_session(work) || !start_responder(work) || !exchange_messages(work))
+    work->initiator.threads = settings.threads;
+    if (!begin_session(work))
+        return false;
+    if (needs_no_session(work))
+        return compare_here(work);
+    if (!line_side_load(&work->initiator) || !start_responder(work) || !exchange_messages(work))
         return false;
     work->result = roost_reconcile_get_result(work->initiator.session);
     progress_erase();

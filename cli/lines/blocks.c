@@ -21,6 +21,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,7 +72,7 @@ bool line_block_reserve_lines(struct line_block *block, size_t count)
     return true;
 }
 
-static void release_block(struct line_block *block)
+void line_block_release(struct line_block *block)
 {
     free(block->bytes);
     free(block->lines);
@@ -158,16 +159,22 @@ static void *help(void *context)
     return NULL;
 }
 
-/* As many as the system allows; without any, the caller does everything. */
-static void start_threads(struct crew *crew)
+/* Threads without signals, as many as the system allows; without any, the caller does everything. */
+static size_t start_quietly(pthread_t *threads, size_t wanted, void *(*begin)(void *context), void *context)
 {
     sigset_t all, before;
+    size_t started = 0;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (crew->started < crew->wanted && pthread_create(&crew->threads[crew->started], NULL, help, crew) == 0)
-        crew->started++;
+    while (started < wanted && pthread_create(&threads[started], NULL, begin, context) == 0)
+        started++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    crew->wanted = crew->started;
+    return started;
+}
+
+static void start_threads(struct crew *crew)
+{
+    crew->started = crew->wanted = start_quietly(crew->threads, crew->wanted, help, crew);
 }
 
 static bool open_crew(struct crew *crew, const struct block_work *work)
@@ -190,7 +197,7 @@ static void close_crew(struct crew *crew)
     for (size_t i = 0; i < crew->started; i++)
         pthread_join(crew->threads[i], NULL);
     for (uint64_t i = 0; crew->blocks && i < crew->slots; i++)
-        release_block(&crew->blocks[i]);
+        line_block_release(&crew->blocks[i]);
     free(crew->blocks);
     pthread_mutex_destroy(&crew->lock);
     pthread_cond_destroy(&crew->has_work);
@@ -272,4 +279,35 @@ bool work_on_blocks(const struct block_work *work)
     if (!progress.stopped && !enough && progress.failed)
         work->complain(work->source);
     return !progress.stopped && (enough || !progress.failed) && !interrupted();
+}
+
+/* ---- tasks ------------------------------------------------------------------------------------------------------- */
+
+struct tasks {
+    bool (*task)(void *context, size_t number);
+    void *context;
+    size_t count;
+    _Atomic size_t next;
+    atomic_bool failed;
+};
+
+static void *do_tasks(void *context)
+{
+    struct tasks *tasks = context;
+    for (size_t number; (number = tasks->next++) < tasks->count && !tasks->failed && !interrupted();)
+        if (!tasks->task(tasks->context, number))
+            tasks->failed = true;
+    return NULL;
+}
+
+bool work_in_parallel(uint64_t threads, size_t count, bool (*task)(void *context, size_t number), void *context)
+{
+    struct tasks tasks = {.task = task, .context = context, .count = count};
+    pthread_t others[MOST_THREADS];
+    size_t wanted = (size_t)thread_count(threads) - 1;
+    size_t started = start_quietly(others, wanted < count ? wanted : count, do_tasks, &tasks);
+    do_tasks(&tasks);
+    for (size_t i = 0; i < started; i++)
+        pthread_join(others[i], NULL);
+    return !tasks.failed && !interrupted();
 }

@@ -19,6 +19,7 @@ struct line_block {
     bool is_done;
 };
 
+void line_block_release(struct line_block *block);
 /* Makes room for so many bytes and one more; what was there stays. False without memory. */
 bool line_block_reserve(struct line_block *block, size_t bytes);
 /* The same for lines. */
@@ -49,6 +50,10 @@ struct block_work {
 
 /* Returns false after an error or a signal. What was read before an error is finished first. */
 bool work_on_blocks(const struct block_work *work);
+
+/* Calls `task` for the numbers below `count`, by several threads, in no order. After a signal, or once a task has
+   returned false, the others are left out; returns false then. */
+bool work_in_parallel(uint64_t threads, size_t count, bool (*task)(void *context, size_t number), void *context);
 
 /* How many threads that makes. */
 uint64_t thread_count(uint64_t wanted);

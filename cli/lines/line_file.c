@@ -179,11 +179,16 @@ static bool is_ready(void *reader)
     return true; /* it is a regular file */
 }
 
+bool line_file_rewind(struct line_file *file)
+{
+    return lseek(file->descriptor, 0, SEEK_SET) == 0 || complain(file->name, "%s", strerror(errno));
+}
+
 bool line_file_work(struct line_file *file, struct block_work work)
 {
     struct line_reader reader;
-    if (lseek(file->descriptor, 0, SEEK_SET) < 0)
-        return complain(file->name, "%s", strerror(errno));
+    if (!line_file_rewind(file))
+        return false;
     line_reader_open(&reader, file->descriptor);
     reader.name = file->name;
     work.read = read_lines;

@@ -17,6 +17,9 @@ struct line_file {
 bool line_file_open(struct line_file *file, const char *name);
 void line_file_close(struct line_file *file);
 
+/* The next read begins with the first line. */
+bool line_file_rewind(struct line_file *file);
+
 /* Works on all lines, from the first on: `work` needs no source. Then the file must be unchanged. */
 bool line_file_work(struct line_file *file, struct block_work work);
 

@@ -8,7 +8,8 @@
 #include "cli/base/messages.h"
 #include "cli/base/progress.h"
 
-#define RECORDS_AT_ONCE ((size_t)1 << 20)
+#define RECORDS_AT_ONCE   ((size_t)1 << 20)
+#define FIRST_DIFFERENCES 64
 
 roost_environment line_environment(void)
 {
@@ -87,6 +88,25 @@ bool line_side_conclude(struct line_side *side)
     if (!side->differences)
         return complain_of_session(side->file.name, ROOST_NO_MEMORY);
     roost_reconcile_get_differences(side->session, side->differences);
+    return line_side_begin(side);
+}
+
+bool line_side_append(struct line_side *side, roost_difference difference)
+{
+    if (side->count == side->room) {
+        size_t room = side->room ? 2 * side->room : FIRST_DIFFERENCES;
+        roost_difference *longer = realloc(side->differences, room * sizeof *longer);
+        if (!longer)
+            return false;
+        side->differences = longer;
+        side->room = room;
+    }
+    side->differences[side->count++] = difference;
+    return true;
+}
+
+bool line_side_begin(struct line_side *side)
+{
     return side->count == 0 || line_picker_open(&side->picker, &side->file);
 }
 

@@ -40,6 +40,7 @@ struct line_side {
     uint64_t loaded;               /* lines, for the line of progress */
     roost_difference *differences; /* of this side, once the session is over */
     size_t count, next;            /* how many; the first that has not been returned */
+    size_t room;                   /* for differences */
     struct line_picker picker;
     struct line_union united;
 };
@@ -56,6 +57,10 @@ bool line_side_load(struct line_side *side);
 
 /* The session is over: line_side_next returns its differences, from the first on. */
 bool line_side_conclude(struct line_side *side);
+/* Notes one more difference, behind the others; false without memory. */
+bool line_side_append(struct line_side *side, roost_difference difference);
+/* The same as line_side_conclude for differences that are in place already. */
+bool line_side_begin(struct line_side *side);
 bool line_side_has_more(const struct line_side *side);
 bool line_side_next(struct line_side *side, roost_difference *difference, roost_bytes *line);
 

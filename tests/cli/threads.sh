@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Any number of threads gives the output, the file and the exit status of one.
 . "$(dirname "$0")/harness.sh"
+export LC_ALL=C
 
 # Lines of all kinds: short, empty, with every byte, repeated, longer than a block (256 KiB), as many blocks; the last one
 # without a newline. $1 is the terminator, $2 a seed.
@@ -97,6 +98,25 @@ for n in $counts; do
     done >"$output/differences.$n"
 done
 same "reconcile" "$output/differences"
+
+# ---- two files that are here: sorted, or not, without a session, or with one ---------------------------------------------
+
+sort -u a >a.unique
+sort a >a.sorted
+sort b | grep -av 7 >b.sorted
+tail -n +2 a.sorted >a.later
+: >empty
+for pair in "a b" "a.sorted b.sorted" "a.sorted b" "b a.sorted" "a a.sorted" "a.sorted a.unique" "a.sorted a.later" "a.unique empty" "empty b" "empty empty"; do
+    set -- $pair
+    for options in "" --multiset; do
+        "$ROOST" reconcile "$1" "$2" $options >"$output/here"
+        here=$?
+        "$ROOST" reconcile "$1" "$2" $options --stats | head -n -1 >"$output/session"
+        [ $here -eq "${PIPESTATUS[0]}" ] && cmp "$output/here" "$output/session" >"$output/out" 2>&1
+        verdict "reconcile $pair $options: as with a session"
+    done
+done
+is "reconcile -q is silent" "1 " "$("$ROOST" reconcile -q a b; echo "$? ")"
 
 # ---- slow input, errors, signals -------------------------------------------------------------------------------------
 
