@@ -182,8 +182,9 @@ static int run_check(const struct arguments *arguments)
 
 static int run_dedup(const struct arguments *arguments)
 {
-    const struct dedup_settings dedup_settings = {&settings.timed, settings.stamped, settings.step,
-                                                  key_terminator(&settings.keys), settings.json, settings.threads};
+    const struct dedup_settings dedup_settings = {&settings.timed, settings.stamped,
+                                                  settings.step,   key_terminator(&settings.keys),
+                                                  settings.json,   settings.threads};
     if (arguments->count > 1)
         return complain(arguments->operands[1], "one argument too many; dedup reads standard input"), EXIT_ERROR;
     if (settings.keys.files.count > 0)
@@ -206,7 +207,10 @@ static int run(const struct arguments *arguments)
     if (arguments->count < 2)
         return complain(action, "FILE is missing; usage: roost window %s FILE [KEY...]", action), EXIT_ERROR;
     if (settings.stamped || settings.step || settings.threads)
-        return complain(settings.stamped ? "--stamped" : settings.step ? "--step" : "--threads", "only for dedup"),
+        return complain(settings.stamped ? "--stamped"
+                        : settings.step  ? "--step"
+                                         : "--threads",
+                        "only for dedup"),
                EXIT_ERROR;
     return strcmp(action, "add") == 0 ? run_add(arguments) : run_check(arguments);
 }

@@ -21,12 +21,12 @@
 #include "cli/base/messages.h"
 #include "cli/base/progress.h"
 
-#define CHUNK_ENTRIES   127 /* a chunk is two kilobytes */
-#define MOST_LINES      UINT32_MAX
-#define BYTES_A_PART    ((uint64_t)64 << 10)
-#define MOST_PART_BITS  12
-#define SLAB            ((size_t)2 << 20) /* a huge page: to touch it for the first time costs as much as a small one */
-#define FIRST_FOUND     64
+#define CHUNK_ENTRIES  127 /* a chunk is two kilobytes */
+#define MOST_LINES     UINT32_MAX
+#define BYTES_A_PART   ((uint64_t)64 << 10)
+#define MOST_PART_BITS 12
+#define SLAB           ((size_t)2 << 20) /* a huge page: to touch it for the first time costs as much as a small one */
+#define FIRST_FOUND    64
 
 struct entry {
     uint64_t low;
@@ -66,8 +66,8 @@ struct comparison {
     unsigned part_bits;
     struct part *parts[SIDES];
     struct slab *slabs;
-    size_t chunks_left; /* of the last slab */
-    int loading;        /* which side */
+    size_t chunks_left;         /* of the last slab */
+    int loading;                /* which side */
     struct found *found[SIDES]; /* for each part */
     uint64_t *changed;          /* for each part: lines of both, with other counts */
 };

@@ -73,10 +73,9 @@ static bool add_lines(void *context, struct line_block *block)
 
 bool line_side_load(struct line_side *side)
 {
-    return line_file_work(&side->file, (struct block_work){.prepare = hash_lines,
-                                                           .finish = add_lines,
-                                                           .context = side,
-                                                           .threads = side->threads});
+    return line_file_work(
+        &side->file,
+        (struct block_work){.prepare = hash_lines, .finish = add_lines, .context = side, .threads = side->threads});
 }
 
 /* ---- differences ------------------------------------------------------------------------------------------------ */

@@ -172,8 +172,8 @@ bool line_reader_fill(struct line_reader *reader, struct line_block *block)
         complete = read_more(reader, block, complete);
     if (reader->ended)
         complete = block->size;
-    bool fine = (complete > 0 || !reader->failure) &&
-                keep_rest(reader, block->bytes + complete, block->size - complete);
+    bool fine =
+        (complete > 0 || !reader->failure) && keep_rest(reader, block->bytes + complete, block->size - complete);
     block->size = complete;
     return fine;
 }

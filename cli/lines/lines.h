@@ -10,10 +10,10 @@ struct line_reader {
     char terminator; /* what ends a line; a newline unless it is set */
     char *bytes;
     size_t room;
-    size_t next;     /* begin of the first line that was not returned */
-    size_t searched; /* no terminator from `next` to here */
-    size_t end;      /* of what was read */
-    bool ended;      /* the input has ended */
+    size_t next;         /* begin of the first line that was not returned */
+    size_t searched;     /* no terminator from `next` to here */
+    size_t end;          /* of what was read */
+    bool ended;          /* the input has ended */
     const char *failure; /* why the last call failed */
 };
 

@@ -100,8 +100,7 @@ static void close_runs(struct run_reader *runs)
 static bool note(struct run_reader *here, uint64_t count_there, bool multiset)
 {
     roost_difference difference = {here->first, multiset ? here->count : 1, count_there};
-    return line_side_append(here->side, difference) ||
-           complain_of_session(here->side->file.name, ROOST_NO_MEMORY);
+    return line_side_append(here->side, difference) || complain_of_session(here->side->file.name, ROOST_NO_MEMORY);
 }
 
 /* Compares the present runs, and goes on to the next. */

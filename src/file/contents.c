@@ -216,9 +216,8 @@ static roost_status start_over(struct contents *contents, int descriptor, const 
 static roost_status decode_whole(struct contents *contents, roost_filter **filter, const struct stat *stat,
                                  int descriptor, const struct contents_reading *reading)
 {
-    roost_status status = contents->size > 0 && contents->room > FIRST_ROOM
-                              ? start_over(contents, descriptor, reading)
-                              : ROOST_OK;
+    roost_status status =
+        contents->size > 0 && contents->room > FIRST_ROOM ? start_over(contents, descriptor, reading) : ROOST_OK;
     if (status == ROOST_OK)
         status = read_rest(contents, stat, descriptor, reading);
     if (status != ROOST_OK)

@@ -358,9 +358,9 @@ static roost_status write_image(roost_file *file, const struct image *image)
     bit_writer_init(&section, file->environment.allocator);
     replica_section_append(&section, file->filter, bytes_of(&image->frame.buffer), bytes_of(&image->replica),
                            &file->peers, &identity);
-    roost_status status = section.failed ? fail_with(file, ROOST_NO_MEMORY, NULL)
-                                         : write_with_section(&file->place, &image->frame,
-                                                              bytes_of(&section.buffer), &identity);
+    roost_status status = section.failed
+                              ? fail_with(file, ROOST_NO_MEMORY, NULL)
+                              : write_with_section(&file->place, &image->frame, bytes_of(&section.buffer), &identity);
     bit_writer_release(&section);
     return status;
 }

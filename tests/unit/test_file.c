@@ -775,12 +775,14 @@ static void the_memory_limit_bounds_a_file(void **state)
 /* Filters whose frames are longer than what is read of a file at first. */
 static roost_filter *long_filter(size_t number)
 {
-    roost_config configs[LONG_KINDS] = {
-        bloom_config(ROOST_BLOCKED, 100000, 0.01), bloom_config(ROOST_CLASSIC, 100001, 0.001),
-        bloom_config(ROOST_BLOCKED, 400000, 0.01), /* few bits, as positions */
-        cuckoo_config(12, 4, 70000),               orcuckoo_config(24, 64, false, 20000),
-        bloom_config(ROOST_BLOCKED, 60000, 0.01), /* a series, see below */
-        cuckoo_config(0, 4, 1000),                orcuckoo_config(0, 64, false, 1000)};
+    roost_config configs[LONG_KINDS] = {bloom_config(ROOST_BLOCKED, 100000, 0.01),
+                                        bloom_config(ROOST_CLASSIC, 100001, 0.001),
+                                        bloom_config(ROOST_BLOCKED, 400000, 0.01), /* few bits, as positions */
+                                        cuckoo_config(12, 4, 70000),
+                                        orcuckoo_config(24, 64, false, 20000),
+                                        bloom_config(ROOST_BLOCKED, 60000, 0.01), /* a series, see below */
+                                        cuckoo_config(0, 4, 1000),
+                                        orcuckoo_config(0, 64, false, 1000)};
     roost_config *config = &configs[number];
     config->scalable = number >= 5;
     config->writers = config->scalable ? 1 : config->writers;
