@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "cli/base/interrupt.h"
+#include "cli/base/messages.h"
 
 #define MOST_BY_DEFAULT 8
 #define MOST_THREADS    64
@@ -275,6 +276,8 @@ bool work_on_blocks(const struct block_work *work)
         go_on(&crew, &progress);
         enough = work->is_enough && work->is_enough(work->context);
     }
+    if (!crew.blocks)
+        complain_plainly("no memory for lines");
     close_crew(&crew);
     if (!progress.stopped && !enough && progress.failed)
         work->complain(work->source);
