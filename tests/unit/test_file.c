@@ -770,7 +770,19 @@ static void the_memory_limit_bounds_a_file(void **state)
 
 /* ---- long files: decoded while they are read ------------------------------------------------------------------- */
 
-#define LONG_KINDS 8
+#define LONG_KINDS   10
+#define FIRST_WINDOW 8
+
+static roost_filter *long_window(bool scalable)
+{
+    roost_config config = roost_window_config_default(ROOST_WINDOW, 3600 * ROOST_SECOND);
+    config.capacity = 100000;
+    config.scalable = scalable;
+    roost_filter *window = new_filter(&config);
+    for (uint64_t key = 0; key < 60000; key++)
+        assert_ok(roost_window_add(window, NULL, &key, sizeof key, (1000 + key / 20) * ROOST_SECOND));
+    return window;
+}
 
 /* Filters whose frames are longer than what is read of a file at first. */
 static roost_filter *long_filter(size_t number)
@@ -783,6 +795,8 @@ static roost_filter *long_filter(size_t number)
                                         bloom_config(ROOST_BLOCKED, 60000, 0.01), /* a series, see below */
                                         cuckoo_config(0, 4, 1000),
                                         orcuckoo_config(0, 64, false, 1000)};
+    if (number >= FIRST_WINDOW)
+        return long_window(number == FIRST_WINDOW);
     roost_config *config = &configs[number];
     config->scalable = number >= 5;
     config->writers = config->scalable ? 1 : config->writers;
