@@ -23,6 +23,9 @@
  * actor, journal and cursors. A disk that was cloned as a whole cannot be distinguished from the original; see
  * roost_file_reset_replica.
  *
+ * Memory. A file is decoded while it is read, and the array of a Bloom filter is written from where it is, so that a load
+ * or a save takes little more memory than the filter itself.
+ *
  * Errors. Each call returns one status. ROOST_SYSTEM means that the operating system refused something:
  * roost_file_get_errno has its error number. roost_file_get_error has a text for every failure.
  *
