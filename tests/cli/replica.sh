@@ -250,7 +250,7 @@ fi
 mkdir coarse
 if truncate -s 4M disk && mkfs.ext2 -q -I 128 disk >/dev/null 2>&1 && mount -o loop disk coarse 2>/dev/null; then
     at_exit+=("umount '$scratch/coarse'")
-    "$ROOST" create coarse/f --kind orcuckoo --capacity 100
+    "$ROOST" create coarse/f --kind orcuckoo --capacity 1000 # more than the 300 adds below
     "$ROOST" add coarse/f 1
     was=$(actor coarse/f)
     inode=$(stat -c %i coarse/f)
