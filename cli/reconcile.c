@@ -367,7 +367,6 @@ static bool open_sides(struct reconciling *work, const char *a, const char *b)
 static bool start_responder(struct reconciling *work)
 {
     work->responder.loaded = work->initiator.loaded;
-    work->responder.threads = settings.threads;
     if (!work->responder_is_remote)
         return true;
     progress_erase();
@@ -395,7 +394,7 @@ static bool compare_here(struct reconciling *work)
 
 static bool reconcile(struct reconciling *work)
 {
-    work->initiator.threads = settings.threads;
+    work->initiator.threads = work->responder.threads = settings.threads;
     if (!begin_session(work))
         return false;
     if (needs_no_session(work))

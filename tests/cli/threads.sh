@@ -133,6 +133,7 @@ exec 8>slow
 { cat a; echo; } >&8
 wanted=$({ cat a; echo; } | "$ROOST" check e --threads 1 -v | wc -c)
 holds "all that was read is answered before the input ends" wait_until eval '[ "$(wc -c <"$output/stream")" -eq '"$wanted"' ]'
+is "by as many threads as were asked for" 2 "$(ls /proc/$pid/task | wc -l)"
 exec 8>&-
 wait $pid
 is "then it ends" 0 $?
