@@ -82,7 +82,7 @@ static void run_fillings(struct counting_cuckoo *experiment, uint64_t seed)
         experiment->occupancy[i] = fill(buckets, buckets, repeats, seed + i);
         experiment->by_buckets[i] = fill(buckets, 10, repeats, seed + i + 100);
     }
-    for (unsigned i = 0; i < CCF_WIDTHS; i++)
+    for (unsigned i = 0; i < CCF_WIDTHS && !experiment->scale.sample; i++)
         experiment->by_bits[i] =
             fill(largest < 14 ? largest : 14, CCF_FEWEST_BITS + i, experiment->scale.root_repeats, seed + i + 200);
 }
@@ -210,6 +210,7 @@ void counting_cuckoo_run(struct counting_cuckoo *experiment, struct scale scale,
     run_fillings(experiment, seed);
     if (scale.says_where_it_is)
         fprintf(stderr, "roost-eval: counting cuckoo filters: accuracy\n");
-    run_accuracy(experiment, seed ^ 7);
+    if (!scale.sample)
+        run_accuracy(experiment, seed ^ 7);
     run_growth(experiment, seed ^ 8);
 }

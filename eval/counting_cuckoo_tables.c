@@ -74,6 +74,6 @@ void counting_cuckoo_write_collisions(const struct counting_cuckoo *experiment, 
     fprintf(csv, "series,elements,buckets,fingerprint_bits,repeats,collided_mean,expected\n");
     for (unsigned i = 0; i < experiment->tables; i++)
         write_collision_row(csv, "by buckets", &experiment->by_buckets[i]);
-    for (unsigned i = 0; i < CCF_WIDTHS; i++)
+    for (unsigned i = 0; i < CCF_WIDTHS && experiment->by_bits[i].repeats; i++)
         write_collision_row(csv, "by bits", &experiment->by_bits[i]);
 }

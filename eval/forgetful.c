@@ -99,15 +99,19 @@ struct rates {
     double simple, optimised, slots, estimate;
 };
 
-static struct rates fill_and_probe(uint64_t *luck, unsigned elements, uint64_t bits)
+/* Points that were not probed, in a sample, are not numbers, and not in the table. */
+static struct rates fill_and_probe(uint64_t *luck, unsigned elements, uint64_t bits, bool probed)
 {
     roost_filter *window = open_window(1, 5, bits, HASHES, NO_RESIZING);
     for (unsigned i = 0; i < elements; i++)
         add(window, luck, 10.0 * i / elements);
     next_number(luck);
-    struct rates rates = {
-        measure(window, ROOST_OVERLAP_ANY, *luck, 9.99), measure(window, ROOST_OVERLAP_PAIRS, *luck, 9.99),
-        measure(window, ROOST_OVERLAP_SLOTS, *luck, 9.99), estimate(window, ROOST_OVERLAP_PAIRS, 9.99)};
+    struct rates rates = {NAN, NAN, NAN, estimate(window, ROOST_OVERLAP_PAIRS, 9.99)};
+    if (probed) {
+        rates.simple = measure(window, ROOST_OVERLAP_ANY, *luck, 9.99);
+        rates.optimised = measure(window, ROOST_OVERLAP_PAIRS, *luck, 9.99);
+        rates.slots = measure(window, ROOST_OVERLAP_SLOTS, *luck, 9.99);
+    }
     *luck = ~*luck;
     roost_filter_free(window);
     return rates;
@@ -117,7 +121,7 @@ static struct rates average(const struct forgetful *experiment, uint64_t *luck, 
 {
     struct rates sum = {0};
     for (unsigned repeat = 0; repeat < experiment->scale.repeats; repeat++) {
-        struct rates rates = fill_and_probe(luck, elements, bits);
+        struct rates rates = fill_and_probe(luck, elements, bits, !experiment->scale.sample);
         sum.simple += rates.simple / experiment->scale.repeats;
         sum.optimised += rates.optimised / experiment->scale.repeats;
         sum.slots += rates.slots / experiment->scale.repeats;
@@ -214,7 +218,7 @@ static void run_resizing(struct forgetful *experiment, uint64_t *luck)
         note(experiment, 13, "refused", second, refused);
         note(experiment, 13, "estimate", second, estimate(window, ROOST_OVERLAP_SLOTS, second));
         note(experiment, 13, "measured", second,
-             second % 10 ? NAN : measure(window, ROOST_OVERLAP_SLOTS, ~*luck, second));
+             second % 10 || experiment->scale.sample ? NAN : measure(window, ROOST_OVERLAP_SLOTS, ~*luck, second));
         note(experiment, 13, "slots", second, info.slots);
         note(experiment, 13, "shortest slot", second, (double)info.shortest_slot / 1e6);
     }
@@ -234,7 +238,7 @@ static void run_growing(struct forgetful *experiment, uint64_t *luck)
     for (unsigned second = 1; second <= 200; second++) {
         for (; time < second; time += 1 / load_at(time))
             add(window, luck, time);
-        if (second % 10 == 0)
+        if (second % 10 == 0 && !experiment->scale.sample)
             note(experiment, 13, "growing measured", second, measure(window, ROOST_OVERLAP_SLOTS, ~*luck, second));
     }
     roost_filter_free(window);

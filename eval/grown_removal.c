@@ -149,3 +149,16 @@ void grown_removal_claims(const struct grown_removal *experiment)
           "%u to %u bits, %llu entries, %llu dots", experiment->info.shortest_prefix, experiment->info.longest_prefix,
           (unsigned long long)experiment->info.entries, (unsigned long long)experiment->info.dots);
 }
+
+void grown_removal_write_table(const struct grown_removal *experiment, FILE *csv)
+{
+    const roost_info *info = &experiment->info;
+    fprintf(csv, "added,removes,idle_removes,elements,missing,still_reported,replicas_agree,tables,shortest_prefix,"
+                 "longest_prefix,entries,dots,memory_bytes\n");
+    fprintf(csv, "%llu,%llu,%llu,%llu,%llu,%llu,%s,%u,%u,%u,%llu,%llu,%llu\n", (unsigned long long)experiment->added,
+            (unsigned long long)experiment->removes, (unsigned long long)experiment->idle,
+            (unsigned long long)experiment->elements, (unsigned long long)experiment->missing,
+            (unsigned long long)experiment->still_reported, experiment->agree ? "yes" : "no", info->tables,
+            info->shortest_prefix, info->longest_prefix, (unsigned long long)info->entries,
+            (unsigned long long)info->dots, (unsigned long long)info->bytes_memory);
+}

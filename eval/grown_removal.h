@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "roost.h"
 #include "scale.h"
@@ -20,5 +21,6 @@ struct grown_removal {
 
 void grown_removal_run(struct grown_removal *experiment, struct scale scale, uint64_t seed);
 void grown_removal_claims(const struct grown_removal *experiment);
+void grown_removal_write_table(const struct grown_removal *experiment, FILE *csv);
 
 #endif

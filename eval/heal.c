@@ -206,9 +206,9 @@ void heal_run(struct heal *experiment, struct scale scale, uint64_t seed)
     for (unsigned kind = 0; kind < HEAL_KINDS; kind++) {
         if (scale.says_where_it_is)
             fprintf(stderr, "roost-eval: partitions of ten: %s\n", kind_names[kind]);
-        for (int split = 0; split < HEAL_SPLITS; split++)
-            for (int course = 0; course < HEAL_COURSES; course++)
-                for (unsigned size = 0; size < HEAL_SIZES; size++)
+        for (int split = 0; split < (scale.sample ? 1 : HEAL_SPLITS); split++)
+            for (int course = 0; course < (scale.sample ? 1 : HEAL_COURSES); course++)
+                for (unsigned size = 0; size < (scale.sample ? 1 : HEAL_SIZES); size++)
                     experiment->runs[kind][split][course][size] =
                         run_one(kinds[kind], split, course, &workload, scale.healing,
                                 (size_t)((double)scale.healing * exp2((double)size / HEAL_SIZES)));
@@ -312,6 +312,8 @@ void heal_write_table(const struct heal *experiment, FILE *csv)
                 for (unsigned size = 0; size < HEAL_SIZES; size++) {
                     const struct healed *run = &experiment->runs[kind][split][course][size];
                     double bits = 8.0 / (double)run->elements;
+                    if (run->elements == 0) /* not part of the sample */
+                        continue;
                     fprintf(csv, "%s,%s,%s,%zu,%u,%.6f,%.3e,%.2f,%llu,%.2f,%.2f,%.3f,%.1f\n", kind_names[kind],
                             split_names[split], course_names[course], run->elements, run->info.tables, run->fpr,
                             run->info.fpr_now, PROMISE, (unsigned long long)run->missing,

@@ -2,12 +2,13 @@
  * The papers' own experiments on Roost's filters, multisets, gossip, windows and counters, and what a sync costs. Runs
  * them, prints each claim with its figure, and writes the tables.
  *
- *     roost-eval [--short | --medium | --full] [--out DIRECTORY] [--seed NUMBER] [--only EXPERIMENT]
+ *     roost-eval [--short | --medium | --full | --sample] [--out DIRECTORY] [--seed NUMBER] [--only EXPERIMENT]
  *
  * --short   2^16 keys, two repeats; with removes 2^18 operations, once: seconds; what `make check` runs
  * --medium  2^16 keys, four repeats; with removes 2^20 operations, once: a minute; what `make check-long` runs
  * --full    2^20 keys, five repeats, as in the thesis: minutes; what `make repro` runs
- * --out     write the CSV files there
+ * --sample  a few rows of the tables of --full, without claims: seconds; tests/fresh compares them with eval/results
+ * --out     write the CSV files there: tables, and the claims of each experiment
  * --only    one experiment, by its name in the list at the end of this file
  *
  * Exit: 0 all claims hold, 1 one failed, 2 it could not run.
@@ -83,7 +84,7 @@ static const struct scale full_scale = {
     .intervals = 5,
     .first_interval = 1000,
     .series_fresh_keys = (size_t)1 << 20,
-    .series_repeats = 1,
+    .series_repeats = 5,
     .healing = (size_t)1 << 17,
     .removes = 1000000,
     .operations = (size_t)1 << 20,
@@ -97,6 +98,19 @@ static const struct scale full_scale = {
     .says_where_it_is = true,
 };
 
+/* Tables that are small enough, one network, the first repeat; the rest is where `sample` is read. */
+static struct scale sample_scale(void)
+{
+    struct scale scale = full_scale;
+    scale.name = "sample";
+    scale.series_repeats = 1;
+    scale.networks = 1;
+    scale.largest_table = 10;
+    scale.says_where_it_is = false;
+    scale.sample = true;
+    return scale;
+}
+
 struct options {
     struct scale scale;
     const char *directory; /* NULL: write nothing */
@@ -104,8 +118,8 @@ struct options {
     const char *only; /* NULL: all experiments */
 };
 
-static const char usage[] =
-    "usage: roost-eval [--short | --medium | --full] [--out DIRECTORY] [--seed NUMBER] [--only EXPERIMENT]\n";
+static const char usage[] = "usage: roost-eval [--short | --medium | --full | --sample] [--out DIRECTORY] [--seed "
+                            "NUMBER] [--only EXPERIMENT]\n";
 
 static uint64_t read_seed(const char *text)
 {
@@ -120,10 +134,15 @@ static uint64_t read_seed(const char *text)
 static struct options read_options(int count, char **arguments)
 {
     static const struct option known[] = {
-        {"short", no_argument, NULL, 's'},      {"medium", no_argument, NULL, 'm'},
-        {"full", no_argument, NULL, 'f'},       {"out", required_argument, NULL, 'o'},
-        {"seed", required_argument, NULL, 'e'}, {"help", no_argument, NULL, 'h'},
-        {"only", required_argument, NULL, 'y'}, {NULL, 0, NULL, 0},
+        {"short", no_argument, NULL, 's'},
+        {"medium", no_argument, NULL, 'm'},
+        {"full", no_argument, NULL, 'f'},
+        {"out", required_argument, NULL, 'o'},
+        {"seed", required_argument, NULL, 'e'},
+        {"help", no_argument, NULL, 'h'},
+        {"only", required_argument, NULL, 'y'},
+        {"sample", no_argument, NULL, 'a'},
+        {NULL, 0, NULL, 0},
     };
     struct options options = {.scale = short_scale, .seed = DEFAULT_SEED};
     for (int option; (option = getopt_long(count, arguments, "", known, NULL)) != -1;) {
@@ -133,6 +152,8 @@ static struct options read_options(int count, char **arguments)
             options.scale = medium_scale;
         else if (option == 'f')
             options.scale = full_scale;
+        else if (option == 'a')
+            options.scale = sample_scale();
         else if (option == 'o')
             options.directory = optarg;
         else if (option == 'e')
@@ -170,8 +191,14 @@ static void evaluate_growth(const struct options *options)
 {
     struct grow_only *experiment = must_allocate(1, sizeof *experiment);
     grow_only_run(experiment, options->scale, options->seed);
-    grow_only_claims(experiment);
+    if (!options->scale.sample)
+        grow_only_claims(experiment);
     if (options->directory) {
+        FILE *first = open_table(options->directory, "figure-6.1-grow-only-first.csv");
+        grow_only_write_first_repeat(experiment, first);
+        close_table(first, "figure-6.1-grow-only-first.csv");
+    }
+    if (options->directory && !options->scale.sample) {
         FILE *figure = open_table(options->directory, "figure-6.1-grow-only.csv");
         grow_only_write_figure(experiment, figure);
         close_table(figure, "figure-6.1-grow-only.csv");
@@ -186,8 +213,14 @@ static void evaluate_series(const struct options *options)
 {
     struct scalable *experiment = must_allocate(1, sizeof *experiment);
     scalable_run(experiment, options->scale, options->seed);
-    scalable_claims(experiment);
+    if (!options->scale.sample)
+        scalable_claims(experiment);
     if (options->directory) {
+        FILE *first = open_table(options->directory, "figure-6.1-scalable-first.csv");
+        scalable_write_first_repeat(experiment, first);
+        close_table(first, "figure-6.1-scalable-first.csv");
+    }
+    if (options->directory && !options->scale.sample) {
         FILE *figure = open_table(options->directory, "figure-6.1-scalable.csv");
         scalable_write_figure(experiment, figure);
         close_table(figure, "figure-6.1-scalable.csv");
@@ -212,7 +245,8 @@ static void evaluate_syncs(const struct options *options)
 {
     struct sync_bytes experiment;
     sync_bytes_run(&experiment, options->scale, options->seed);
-    sync_bytes_claims(&experiment);
+    if (!options->scale.sample)
+        sync_bytes_claims(&experiment);
     if (options->directory) {
         FILE *table = open_table(options->directory, "sync-bytes.csv");
         sync_bytes_write_table(&experiment, table);
@@ -225,17 +259,21 @@ static void evaluate_multisets(const struct options *options)
     static const struct {
         const char *name;
         void (*write)(const struct counting_cuckoo *experiment, FILE *csv);
+        bool in_sample;
     } tables[] = {
-        {"counting-cuckoo-occupancy.csv", counting_cuckoo_write_occupancy},
-        {"counting-cuckoo-accuracy.csv", counting_cuckoo_write_accuracy},
-        {"counting-cuckoo-times.csv", counting_cuckoo_write_times},
-        {"counting-cuckoo-collisions.csv", counting_cuckoo_write_collisions},
-        {"counting-cuckoo-sizes.csv", counting_cuckoo_write_sizes},
+        {"counting-cuckoo-occupancy.csv", counting_cuckoo_write_occupancy, true},
+        {"counting-cuckoo-accuracy.csv", counting_cuckoo_write_accuracy, false},
+        {"counting-cuckoo-times.csv", counting_cuckoo_write_times, false},
+        {"counting-cuckoo-collisions.csv", counting_cuckoo_write_collisions, true},
+        {"counting-cuckoo-sizes.csv", counting_cuckoo_write_sizes, true},
     };
     struct counting_cuckoo *experiment = must_allocate(1, sizeof *experiment);
     counting_cuckoo_run(experiment, options->scale, options->seed);
-    counting_cuckoo_claims(experiment);
+    if (!options->scale.sample)
+        counting_cuckoo_claims(experiment);
     for (size_t i = 0; i < sizeof tables / sizeof *tables && options->directory; i++) {
+        if (options->scale.sample && !tables[i].in_sample)
+            continue;
         FILE *table = open_table(options->directory, tables[i].name);
         tables[i].write(experiment, table);
         close_table(table, tables[i].name);
@@ -247,11 +285,14 @@ static void evaluate_gossip(const struct options *options)
 {
     struct distributed_bloom *experiment = must_allocate(1, sizeof *experiment);
     distributed_bloom_run(experiment, options->scale, options->seed);
-    distributed_bloom_claims(experiment);
+    if (!options->scale.sample)
+        distributed_bloom_claims(experiment);
     if (options->directory) {
         FILE *table = open_table(options->directory, "distributed-bloom.csv");
         distributed_bloom_write_table(experiment, table);
         close_table(table, "distributed-bloom.csv");
+    }
+    if (options->directory && !options->scale.sample) { /* curves are over all networks */
         FILE *curves = open_table(options->directory, "distributed-bloom-curves.csv");
         distributed_bloom_write_curves(experiment, curves);
         close_table(curves, "distributed-bloom-curves.csv");
@@ -263,7 +304,8 @@ static void evaluate_windows(const struct options *options)
 {
     struct forgetful *experiment = must_allocate(1, sizeof *experiment);
     forgetful_run(experiment, options->scale, options->seed);
-    forgetful_claims(experiment);
+    if (!options->scale.sample)
+        forgetful_claims(experiment);
     if (options->directory) {
         FILE *table = open_table(options->directory, "forgetful-bloom.csv");
         forgetful_write_table(experiment, table);
@@ -276,7 +318,8 @@ static void evaluate_partitions(const struct options *options)
 {
     struct heal *experiment = must_allocate(1, sizeof *experiment);
     heal_run(experiment, options->scale, options->seed);
-    heal_claims(experiment);
+    if (!options->scale.sample)
+        heal_claims(experiment);
     if (options->directory) {
         FILE *table = open_table(options->directory, "heal.csv");
         heal_write_table(experiment, table);
@@ -290,6 +333,11 @@ static void evaluate_grown_removal(const struct options *options)
     struct grown_removal experiment;
     grown_removal_run(&experiment, options->scale, options->seed);
     grown_removal_claims(&experiment);
+    if (options->directory) {
+        FILE *table = open_table(options->directory, "grown-removal.csv");
+        grown_removal_write_table(&experiment, table);
+        close_table(table, "grown-removal.csv");
+    }
 }
 
 static void evaluate_counters(const struct options *options)
@@ -304,15 +352,38 @@ static void evaluate_counters(const struct options *options)
     }
 }
 
-static const struct {
+static const struct experiment {
     const char *name;
     void (*evaluate)(const struct options *options);
+    bool in_sample;
 } experiments[] = {
-    {"growth", evaluate_growth},       {"removal", evaluate_removal},       {"syncs", evaluate_syncs},
-    {"series", evaluate_series},       {"partitions", evaluate_partitions}, {"grown-removal", evaluate_grown_removal},
-    {"multisets", evaluate_multisets}, {"gossip", evaluate_gossip},         {"windows", evaluate_windows},
-    {"counters", evaluate_counters},
+    {"growth", evaluate_growth, true},         {"removal", evaluate_removal, false},
+    {"syncs", evaluate_syncs, true},           {"series", evaluate_series, true},
+    {"partitions", evaluate_partitions, true}, {"grown-removal", evaluate_grown_removal, false},
+    {"multisets", evaluate_multisets, true},   {"gossip", evaluate_gossip, true},
+    {"windows", evaluate_windows, true},       {"counters", evaluate_counters, false},
 };
+
+static bool is_wanted(const struct experiment *experiment, const struct options *options)
+{
+    bool named = !options->only || strcmp(options->only, experiment->name) == 0;
+    return named && (experiment->in_sample || !options->scale.sample);
+}
+
+static void evaluate(const struct experiment *experiment, const struct options *options)
+{
+    char name[64];
+    if (!options->directory || options->scale.sample) {
+        experiment->evaluate(options);
+        return;
+    }
+    snprintf(name, sizeof name, "claims-%s.csv", experiment->name);
+    FILE *claims = open_table(options->directory, name);
+    claims_write_to(claims);
+    experiment->evaluate(options);
+    claims_write_to(NULL);
+    close_table(claims, name);
+}
 
 int main(int count, char **arguments)
 {
@@ -322,8 +393,8 @@ int main(int count, char **arguments)
            options.scale.repeats, (unsigned long long)options.seed);
     fflush(stdout);
     for (size_t i = 0; i < sizeof experiments / sizeof *experiments; i++)
-        if (!options.only || strcmp(options.only, experiments[i].name) == 0) {
-            experiments[i].evaluate(&options);
+        if (is_wanted(&experiments[i], &options)) {
+            evaluate(&experiments[i], &options);
             any = true;
         }
     if (!any)

@@ -31,6 +31,8 @@ void panel_run(struct panel *panel, unsigned repeat, const struct workload *work
         fprintf(stderr, "roost-eval: repeat %u of %u: %s\n", repeat + 1, panel->scale.repeats, panel->name);
     for (unsigned i = 0; i < panel->cells; i++) {
         struct cell *cell = &panel->results[i];
+        if (panel->scale.sample && i != panel->scale.intervals) /* 50-50, merged at the end */
+            continue;
         cell->outcomes[repeat] = replica_pair_run(&panel->config, workload, cell->schedule);
     }
 }
@@ -74,6 +76,28 @@ void panel_write_cell(const struct panel *panel, const struct cell *cell, FILE *
     fprintf(csv, "%s,%s,%llu,%u", panel->name, split, (unsigned long long)cell->schedule.sync_every,
             panel->scale.repeats);
     write_spread(csv, panel_spread(panel, cell, measured_fpr), 6);
+}
+
+void panel_write_first_repeat_header(FILE *csv)
+{
+    fprintf(csv, "filter,split,sync_every,elements,entries,fpr,fpr_of_state,frame_bytes,memory_bytes,digest\n");
+}
+
+void panel_write_first_repeat(const struct panel *panel, FILE *csv)
+{
+    for (unsigned i = 0; i < panel->cells; i++) {
+        const struct cell *cell = &panel->results[i];
+        const struct outcome *outcome = &cell->outcomes[0];
+        char split[16], digest[33];
+        if (outcome->lookups == 0) /* not part of the sample */
+            continue;
+        split_name(split, cell->schedule);
+        roost_digest_text(outcome->digest, digest);
+        fprintf(csv, "%s,%s,%llu,%llu,%llu,%.8f,%.4e,%llu,%llu,%s\n", panel->name, split,
+                (unsigned long long)cell->schedule.sync_every, (unsigned long long)outcome->elements,
+                (unsigned long long)outcome->info.entries, outcome->fpr, outcome->info.fpr_now,
+                (unsigned long long)outcome->frame_bytes, (unsigned long long)outcome->info.bytes_memory, digest);
+    }
 }
 
 void panel_write_faults(const struct panel *panel, const struct cell *cell, FILE *csv)

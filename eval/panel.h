@@ -26,7 +26,7 @@ struct panel {
 };
 
 void panel_open(struct panel *panel, const char *name, roost_config config, struct scale scale);
-/* One repeat of every cell, on the same keys. */
+/* One repeat of every cell, or of one in a sample, on the same keys. */
 void panel_run(struct panel *panel, unsigned repeat, const struct workload *workload);
 
 void split_name(char name[16], struct schedule schedule);
@@ -40,6 +40,9 @@ struct spread panel_means(const struct panel *panel, measure *quantity);
 /* A line of CSV without its end: filter, split, interval, repeats, rate; and how such a line goes on. */
 void panel_write_cell(const struct panel *panel, const struct cell *cell, FILE *csv);
 void write_spread(FILE *csv, struct spread spread, int digits);
+/* The first repeat alone, one line a cell: its states, to the digest. */
+void panel_write_first_repeat_header(FILE *csv);
+void panel_write_first_repeat(const struct panel *panel, FILE *csv);
 /* False negatives and whether replicas agree; ends the line. */
 void panel_write_faults(const struct panel *panel, const struct cell *cell, FILE *csv);
 

@@ -79,7 +79,8 @@ void scalable_run(struct scalable *experiment, struct scale scale, uint64_t seed
         struct workload workload;
         workload_draw(&workload, seed + ((uint64_t)repeat << 32), scale.keys, scale.fresh_keys);
         for (int contender = 0; contender < SCALABLE_CONTENDERS; contender++)
-            panel_run(&experiment->panels[contender], repeat, &workload);
+            if (!scale.sample || contender >= SCGCF)
+                panel_run(&experiment->panels[contender], repeat, &workload);
         workload_release(&workload);
     }
 }
@@ -94,6 +95,21 @@ static double rate_of_state(const struct outcome *outcome)
 static double tables(const struct outcome *outcome)
 {
     return outcome->info.tables;
+}
+
+static double memory_bits_an_element(const struct outcome *outcome)
+{
+    return 8 * (double)outcome->info.bytes_memory / (double)outcome->elements;
+}
+
+static double shortest_prefix(const struct outcome *outcome)
+{
+    return outcome->info.shortest_prefix;
+}
+
+static double longest_prefix(const struct outcome *outcome)
+{
+    return outcome->info.longest_prefix;
 }
 
 static bool keeps_promise(const struct panel *panel, const struct outcome *outcome)
@@ -178,18 +194,27 @@ static void write_cell(const struct panel *panel, const struct cell *cell, doubl
     fprintf(csv, ",%.3e,%.6f,", panel_spread(panel, cell, rate_of_state).mean, panel->config.fpr);
     if (rule > 0)
         fprintf(csv, "%.6f", rule);
-    fprintf(csv, ",%.1f,%.1f,%.3f", panel_spread(panel, cell, elements).mean, panel_spread(panel, cell, tables).mean,
-            8 * panel_spread(panel, cell, bytes_an_element).mean);
+    fprintf(csv, ",%.1f,%.1f,%.3f,%.3f,%.0f,%.0f", panel_spread(panel, cell, elements).mean,
+            panel_spread(panel, cell, tables).mean, 8 * panel_spread(panel, cell, bytes_an_element).mean,
+            panel_spread(panel, cell, memory_bits_an_element).mean, panel_spread(panel, cell, shortest_prefix).least,
+            panel_spread(panel, cell, longest_prefix).most);
     panel_write_faults(panel, cell, csv);
 }
 
 void scalable_write_figure(const struct scalable *experiment, FILE *csv)
 {
     fprintf(csv, "filter,split,sync_every,repeats,fpr_mean,fpr_min,fpr_max,fpr_of_state,fpr_promised,"
-                 "fpr_thesis_rule,elements,tables,frame_bits_an_element,"
-                 "false_negatives,replicas_agree\n");
+                 "fpr_thesis_rule,elements,tables,frame_bits_an_element,memory_bits_an_element,"
+                 "shortest_prefix,longest_prefix,false_negatives,replicas_agree\n");
     for (int contender = 0; contender < SCALABLE_CONTENDERS; contender++)
         for (unsigned i = 0; i < experiment->panels[contender].cells; i++)
             write_cell(&experiment->panels[contender], &experiment->panels[contender].results[i],
                        experiment->rule[contender][i], csv);
+}
+
+void scalable_write_first_repeat(const struct scalable *experiment, FILE *csv)
+{
+    panel_write_first_repeat_header(csv);
+    for (int contender = 0; contender < SCALABLE_CONTENDERS; contender++)
+        panel_write_first_repeat(&experiment->panels[contender], csv);
 }

@@ -26,5 +26,6 @@ struct scalable {
 void scalable_run(struct scalable *experiment, struct scale scale, uint64_t seed);
 void scalable_claims(const struct scalable *experiment);
 void scalable_write_figure(const struct scalable *experiment, FILE *csv);
+void scalable_write_first_repeat(const struct scalable *experiment, FILE *csv);
 
 #endif

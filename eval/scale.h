@@ -28,6 +28,7 @@ struct scale {
     unsigned counted;       /* operations of the counters in processes of their own */
     unsigned days;          /* of the simulated counters */
     bool says_where_it_is;  /* on stderr */
+    bool sample;            /* a few rows of the tables, to be compared with those of a full run; no claims */
 };
 
 #endif

@@ -195,7 +195,7 @@ static void run_kind(struct sync_bytes *experiment, enum sync_kind kind, const s
     populate(&meeting, experiment->elements);
     experiment->frame[kind] = frame_size(meeting.asking.filter);
     experiment->first[kind] = synchronise(meeting.asking.filter, meeting.answering.filter, &meeting.memory);
-    for (unsigned amount = 0; amount < SYNC_AMOUNTS; amount++)
+    for (unsigned amount = 0; amount < experiment->amounts; amount++)
         run_amount(experiment, &meeting, amount);
     roost_filter_free(meeting.asking.filter);
     roost_filter_free(meeting.answering.filter);
@@ -207,11 +207,11 @@ void sync_bytes_run(struct sync_bytes *experiment, struct scale scale, uint64_t 
 {
     struct workload workload;
     size_t most = 2 * scale.operations + scale.operations / 16; /* a fair coin needs no more */
-    *experiment = (struct sync_bytes){.elements = scale.operations};
+    *experiment = (struct sync_bytes){.elements = scale.operations, .amounts = scale.sample ? 1 : SYNC_AMOUNTS};
     for (unsigned amount = 0; amount < SYNC_AMOUNTS; amount++)
         most += amounts[amount];
     workload_draw(&workload, seed, most, 0);
-    for (int kind = 0; kind < SYNC_KINDS; kind++) {
+    for (int kind = 0; kind < (scale.sample ? 1 : SYNC_KINDS); kind++) {
         if (scale.says_where_it_is)
             fprintf(stderr, "roost-eval: syncs: %s\n", kind_names[kind]);
         run_kind(experiment, kind, &workload);
@@ -260,10 +260,10 @@ static void write_row(FILE *csv, const char *kind, size_t changes, const char *c
 void sync_bytes_write_table(const struct sync_bytes *experiment, FILE *csv)
 {
     fprintf(csv, "filter,changes,course,bytes,sent,received,rounds,at_most\n");
-    for (int kind = 0; kind < SYNC_KINDS; kind++) {
+    for (int kind = 0; kind < SYNC_KINDS && experiment->frame[kind]; kind++) {
         write_row(csv, kind_names[kind], experiment->elements, "into an empty replica", &experiment->first[kind], 0);
         for (int course = 0; course < SYNC_COURSES; course++)
-            for (unsigned amount = 0; amount < SYNC_AMOUNTS; amount++)
+            for (unsigned amount = 0; amount < experiment->amounts; amount++)
                 write_row(csv, kind_names[kind], amounts[amount], course_names[course],
                           &experiment->runs[kind][amount][course], limit(kind, course, amount));
         fprintf(csv, "%s,%zu,whole state as a frame,%llu,,,,\n", kind_names[kind], experiment->elements,
