@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 
+#include "repeats.h"
 #include "thesis.h"
 
 static const char *const contender_names[CONTENDERS] = {"GBF5", "GBF5 blocked", "GCF4", "ORCF4"};
@@ -88,22 +89,27 @@ static void open_panel(struct grow_only *experiment, enum contender contender, r
     panel_open(&experiment->panels[contender], contender_names[contender], config, experiment->scale);
 }
 
+static void run_repeat(void *context, unsigned repeat)
+{
+    struct grow_only *experiment = context;
+    const struct scale *scale = &experiment->scale;
+    struct workload workload;
+    workload_draw(&workload, experiment->seed + ((uint64_t)repeat << 32), scale->keys, scale->fresh_keys);
+    for (int contender = 0; contender < CONTENDERS; contender++)
+        if (!scale->sample || contender == GCF) /* the others are in other samples */
+            panel_run(&experiment->panels[contender], repeat, &workload);
+    if (!scale->sample)
+        experiment->sets[repeat] = measure_sets(&workload);
+    workload_release(&workload);
+}
+
 void grow_only_run(struct grow_only *experiment, struct scale scale, uint64_t seed)
 {
     scale.repeats = scale.sample ? 1 : scale.repeats;
-    *experiment = (struct grow_only){.scale = scale};
+    *experiment = (struct grow_only){.scale = scale, .seed = seed};
     open_panel(experiment, GBF_CLASSIC, bloom_config(scale.keys, ROOST_CLASSIC));
     open_panel(experiment, GBF_BLOCKED, bloom_config(scale.keys, ROOST_BLOCKED));
     open_panel(experiment, GCF, cuckoo_config(scale.keys));
     open_panel(experiment, ORCF, thesis_orcuckoo(scale.keys));
-    for (unsigned repeat = 0; repeat < scale.repeats; repeat++) {
-        struct workload workload;
-        workload_draw(&workload, seed + ((uint64_t)repeat << 32), scale.keys, scale.fresh_keys);
-        for (int contender = 0; contender < CONTENDERS; contender++)
-            if (!scale.sample || contender == GCF) /* the others are in other samples */
-                panel_run(&experiment->panels[contender], repeat, &workload);
-        if (!scale.sample)
-            experiment->sets[repeat] = measure_sets(&workload);
-        workload_release(&workload);
-    }
+    run_repeats(run_repeat, experiment, scale.repeats, scale.at_once);
 }

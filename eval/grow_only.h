@@ -33,10 +33,12 @@ struct set_sizes {
 
 struct grow_only {
     struct scale scale;
+    uint64_t seed;
     struct panel panels[CONTENDERS];
     struct set_sizes sets[MOST_REPEATS];
 };
 
+/* In memory of must_share(), where repeats run side by side. */
 void grow_only_run(struct grow_only *experiment, struct scale scale, uint64_t seed);
 void grow_only_claims(const struct grow_only *experiment);
 void grow_only_write_figure(const struct grow_only *experiment, FILE *csv);

@@ -3,6 +3,7 @@
  * them, prints each claim with its figure, and writes the tables.
  *
  *     roost-eval [--short | --medium | --full | --sample] [--out DIRECTORY] [--seed NUMBER] [--only EXPERIMENT]
+ *                [--jobs NUMBER]
  *
  * --short   2^16 keys, two repeats; with removes 2^18 operations, once: seconds; what `make check` runs
  * --medium  2^16 keys, four repeats; with removes 2^20 operations, once: a minute; what `make check-long` runs
@@ -10,6 +11,7 @@
  * --sample  a few rows of the tables of --full, without claims: seconds; tests/fresh compares them with eval/results
  * --out     write the CSV files there: tables, and the claims of each experiment
  * --only    one experiment, by its name in the list at the end of this file
+ * --jobs    how many repeats of Figure 6.1 run side by side, each in a process of its own; 1 unless told
  *
  * Exit: 0 all claims hold, 1 one failed, 2 it could not run.
  */
@@ -29,6 +31,7 @@
 #include "grown_removal.h"
 #include "heal.h"
 #include "observed_remove.h"
+#include "repeats.h"
 #include "scalable.h"
 #include "sync_bytes.h"
 
@@ -121,30 +124,27 @@ struct options {
 static const char usage[] = "usage: roost-eval [--short | --medium | --full | --sample] [--out DIRECTORY] [--seed "
                             "NUMBER] [--only EXPERIMENT]\n";
 
-static uint64_t read_seed(const char *text)
+static uint64_t read_number(const char *text, const char *otherwise)
 {
     char *end;
     errno = 0;
-    unsigned long long seed = strtoull(text, &end, 0);
+    unsigned long long number = strtoull(text, &end, 0);
     if (errno || end == text || *end || *text == '-')
-        fatal(text, "not a seed");
-    return seed;
+        fatal(text, otherwise);
+    return number;
 }
 
 static struct options read_options(int count, char **arguments)
 {
     static const struct option known[] = {
-        {"short", no_argument, NULL, 's'},
-        {"medium", no_argument, NULL, 'm'},
-        {"full", no_argument, NULL, 'f'},
-        {"out", required_argument, NULL, 'o'},
-        {"seed", required_argument, NULL, 'e'},
-        {"help", no_argument, NULL, 'h'},
-        {"only", required_argument, NULL, 'y'},
-        {"sample", no_argument, NULL, 'a'},
-        {NULL, 0, NULL, 0},
+        {"short", no_argument, NULL, 's'},      {"medium", no_argument, NULL, 'm'},
+        {"full", no_argument, NULL, 'f'},       {"out", required_argument, NULL, 'o'},
+        {"seed", required_argument, NULL, 'e'}, {"help", no_argument, NULL, 'h'},
+        {"only", required_argument, NULL, 'y'}, {"sample", no_argument, NULL, 'a'},
+        {"jobs", required_argument, NULL, 'j'}, {NULL, 0, NULL, 0},
     };
     struct options options = {.scale = short_scale, .seed = DEFAULT_SEED};
+    unsigned jobs = 1;
     for (int option; (option = getopt_long(count, arguments, "", known, NULL)) != -1;) {
         if (option == 's')
             options.scale = short_scale;
@@ -157,7 +157,9 @@ static struct options read_options(int count, char **arguments)
         else if (option == 'o')
             options.directory = optarg;
         else if (option == 'e')
-            options.seed = read_seed(optarg);
+            options.seed = read_number(optarg, "not a seed");
+        else if (option == 'j')
+            jobs = (unsigned)read_number(optarg, "not a number of jobs");
         else if (option == 'y')
             options.only = optarg;
         else {
@@ -167,6 +169,7 @@ static struct options read_options(int count, char **arguments)
     }
     if (optind < count)
         fatal(arguments[optind], "no such argument");
+    options.scale.at_once = jobs;
     return options;
 }
 
@@ -189,7 +192,7 @@ static void close_table(FILE *csv, const char *name)
 
 static void evaluate_growth(const struct options *options)
 {
-    struct grow_only *experiment = must_allocate(1, sizeof *experiment);
+    struct grow_only *experiment = must_share(sizeof *experiment);
     grow_only_run(experiment, options->scale, options->seed);
     if (!options->scale.sample)
         grow_only_claims(experiment);
@@ -206,12 +209,11 @@ static void evaluate_growth(const struct options *options)
         grow_only_write_table(experiment, table);
         close_table(table, "table-6.1.csv");
     }
-    free(experiment);
 }
 
 static void evaluate_series(const struct options *options)
 {
-    struct scalable *experiment = must_allocate(1, sizeof *experiment);
+    struct scalable *experiment = must_share(sizeof *experiment);
     scalable_run(experiment, options->scale, options->seed);
     if (!options->scale.sample)
         scalable_claims(experiment);
@@ -225,7 +227,6 @@ static void evaluate_series(const struct options *options)
         scalable_write_figure(experiment, figure);
         close_table(figure, "figure-6.1-scalable.csv");
     }
-    free(experiment);
 }
 
 static void evaluate_removal(const struct options *options)

@@ -19,6 +19,7 @@
 #include <math.h>
 
 #include "claim.h"
+#include "repeats.h"
 #include "thesis.h"
 #include "thesis_rule.h"
 
@@ -65,24 +66,29 @@ static void follow_rule(struct scalable *experiment, enum scalable_contender con
             thesis_rule_fpr(kinds[contender], panel->scale.keys, panel->results[i].schedule);
 }
 
+static void run_repeat(void *context, unsigned repeat)
+{
+    struct scalable *experiment = context;
+    const struct scale *scale = &experiment->scale;
+    struct workload workload;
+    workload_draw(&workload, experiment->seed + ((uint64_t)repeat << 32), scale->keys, scale->fresh_keys);
+    for (int contender = 0; contender < SCALABLE_CONTENDERS; contender++)
+        if (!scale->sample || contender >= SCGCF)
+            panel_run(&experiment->panels[contender], repeat, &workload);
+    workload_release(&workload);
+}
+
 void scalable_run(struct scalable *experiment, struct scale scale, uint64_t seed)
 {
     scale.repeats = scale.series_repeats;
     scale.fresh_keys = scale.series_fresh_keys;
-    *experiment = (struct scalable){.scale = scale};
+    *experiment = (struct scalable){.scale = scale, .seed = seed};
     for (int contender = 0; contender < SCALABLE_CONTENDERS; contender++) {
         panel_open(&experiment->panels[contender], scalable_names[contender], scalable_config(contender, scale.keys),
                    scale);
         follow_rule(experiment, contender);
     }
-    for (unsigned repeat = 0; repeat < scale.repeats; repeat++) {
-        struct workload workload;
-        workload_draw(&workload, seed + ((uint64_t)repeat << 32), scale.keys, scale.fresh_keys);
-        for (int contender = 0; contender < SCALABLE_CONTENDERS; contender++)
-            if (!scale.sample || contender >= SCGCF)
-                panel_run(&experiment->panels[contender], repeat, &workload);
-        workload_release(&workload);
-    }
+    run_repeats(run_repeat, experiment, scale.repeats, scale.at_once);
 }
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */

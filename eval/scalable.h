@@ -19,10 +19,12 @@ enum scalable_contender {
 
 struct scalable {
     struct scale scale;
+    uint64_t seed;
     struct panel panels[SCALABLE_CONTENDERS];
     double rule[SCALABLE_CONTENDERS][MOST_CELLS]; /* the thesis's own series, by arithmetic; 0 in our setting */
 };
 
+/* In memory of must_share(), where repeats run side by side. */
 void scalable_run(struct scalable *experiment, struct scale scale, uint64_t seed);
 void scalable_claims(const struct scalable *experiment);
 void scalable_write_figure(const struct scalable *experiment, FILE *csv);

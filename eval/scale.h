@@ -27,6 +27,7 @@ struct scale {
     unsigned largest_table; /* of counting cuckoo filters: 2^ so many buckets */
     unsigned counted;       /* operations of the counters in processes of their own */
     unsigned days;          /* of the simulated counters */
+    unsigned at_once;       /* repeats that run side by side, of the workloads of adds alone */
     bool says_where_it_is;  /* on stderr */
     bool sample;            /* a few rows of the tables, to be compared with those of a full run; no claims */
 };
