@@ -1,7 +1,7 @@
-# Figures 8, 11, 12, 13, 14 and 16 of the paper on forgetful Bloom filters, on Roost's windows.
+# Figures 8 to 14 and 16 of the paper on forgetful Bloom filters, on Roost's windows.
 load "eval/picture-style.gp"
 
-set terminal svg size 1180,1020 enhanced font "sans-serif,14" background "#ffffff"
+set terminal svg size 1180,1480 enhanced font "sans-serif,14" background "#ffffff"
 set output results."/forgetful-bloom.svg"
 csv = results."/forgetful-bloom.csv"
 counts = results."/figure-14.csv"
@@ -11,69 +11,106 @@ set datafile missing NaN
 is(figure, series) = column(1) == figure && strcol(2) eq series
 x(figure, series) = is(figure, series) ? column(3) : NaN
 y(figure, series) = is(figure, series) ? column(4) : NaN
+above(figure, series) = is(figure, series) && column(4) > 0 ? column(4) : NaN
+
+# Before there are ranges, which would cut these too.
+stats csv using (x(8, "simple") == 300 ? y(8, "simple") : NaN) nooutput name "simple"
+stats csv using (x(11, "t = 1 s") == 100 ? y(11, "t = 1 s") : NaN) nooutput name "fast"
+stats csv using (abs(x(12, "24 filters") - 100.8) < 0.1 ? y(12, "24 filters") : NaN) nooutput name "many"
+
 unset lmargin
 unset rmargin
-set key inside top left samplen 1.5 spacing 1.1 width -2
-set format y "%h"
-set multiplot layout 3,2 margins 0.075,0.985,0.06,0.955 spacing 0.1,0.115
+set key inside top left Left reverse samplen 2 spacing 1.1 width 0
+set multiplot layout 4,2 margins 0.085,0.985,0.045,0.97 spacing 0.11,0.075
+set title offset 0,-0.4
+set xlabel offset 0,0.3
+set ylabel offset 0.5,0
+set style data linespoints
 
-set title offset 0,-0.6
-set title "Figure 8: checks, basic filter, 6,250 bits"
-set xlabel "operations" offset 0,0.7
+set title "Figure 8: two checks, 6,250 bits"
+set xlabel "operations"
 set ylabel "false positives"
 set logscale y
 set format y "10^{%T}"
-set yrange [1e-6:1]
-plot csv using (x(8, "simple")):(y(8, "simple")) with linespoints linecolor rgb orange title "any filter", \
-     csv using (x(8, "optimised")):(y(8, "optimised")) with linespoints linecolor rgb sky title "pairs (the paper's)", \
-     csv using (x(8, "slots")):(y(8, "slots")) with lines linewidth 2 linecolor rgb blue title "slots apart (Roost)"
+set xrange [150:1050]
+set yrange [1e-6:1e4]
+set ytics ("10^{-6}" 1e-6, "10^{-4}" 1e-4, "10^{-2}" 1e-2, "1" 1)
+plot csv using (x(8, "simple")):(above(8, "simple")) linewidth 2 linecolor rgb orange pointtype 5 pointsize 0.8 title "any filter", \
+     csv using (x(8, "optimised")):(above(8, "optimised")) linewidth 6 linecolor rgb sky pointtype 7 pointsize 1.2 title "pairs (the paper's)", \
+     csv using (x(8, "slots")):(above(8, "slots")) linewidth 2 linecolor rgb blue pointtype 7 pointsize 0.6 title "slots apart (Roost's)", \
+     "+" using (300):(0.1 * simple_mean) every ::::0 with points linestyle 1 title "the paper at 300: 90 % less than any filter"
+
+set title "Figure 9: Equation 3 and what is measured, 6,250 bits"
+plot csv using (x(9, "measured")):(above(9, "measured")) with points linewidth 2 linecolor rgb blue pointtype 7 pointsize 0.9 title "measured", \
+     csv using (x(9, "estimate")):(y(9, "estimate")) with lines linestyle 2 title "the paper's Equation 3"
+
+set title "Figure 10: Equation 3 and what is measured, 300 operations"
+set xlabel "bits of a filter (thousands)"
+set xrange [3:32]
+set yrange [1e-8:1e-1]
+set ytics ("10^{-8}" 1e-8, "10^{-6}" 1e-6, "10^{-4}" 1e-4, "10^{-2}" 1e-2)
+set key top right
+plot csv using (x(10, "measured") / 1000):(above(10, "measured")) with points linewidth 2 linecolor rgb blue pointtype 7 pointsize 0.9 title "measured, where any probe was wrong", \
+     csv using (x(10, "estimate") / 1000):(y(10, "estimate")) with lines linestyle 2 title "the paper's Equation 3"
+set key top left
 
 set title "Figure 11: refresh period, 25,000 bits"
 set xlabel "operations a second"
 set logscale x 2
-set yrange [1e-13:1]
-plot csv using (x(11, "t = 5 s")):(y(11, "t = 5 s")) with linespoints linecolor rgb orange title "5 s", \
-     csv using (x(11, "t = 3 s")):(y(11, "t = 3 s")) with linespoints linecolor rgb sand title "3 s", \
-     csv using (x(11, "t = 2 s")):(y(11, "t = 2 s")) with linespoints linecolor rgb sky title "2 s", \
-     csv using (x(11, "t = 1 s")):(y(11, "t = 1 s")) with linespoints linecolor rgb blue title "1 s"
+set xrange [10:512]
+set yrange [1e-13:1e7]
+set ytics ("10^{-12}" 1e-12, "10^{-9}" 1e-9, "10^{-6}" 1e-6, "10^{-3}" 1e-3, "1" 1)
+plot csv using (x(11, "t = 5 s")):(y(11, "t = 5 s")) linewidth 2 linecolor rgb orange pointtype 5 pointsize 0.8 title "5 s", \
+     csv using (x(11, "t = 3 s")):(y(11, "t = 3 s")) linewidth 2 linecolor rgb sand pointtype 9 pointsize 0.9 title "3 s", \
+     csv using (x(11, "t = 2 s")):(y(11, "t = 2 s")) linewidth 2 linecolor rgb sky pointtype 11 pointsize 0.9 title "2 s", \
+     csv using (x(11, "t = 1 s")):(y(11, "t = 1 s")) linewidth 2 linecolor rgb blue pointtype 7 pointsize 0.8 title "1 s", \
+     "+" using (100):(1000 * fast_mean) every ::::0 with points linestyle 1 title "the paper at 100, 5 s: 1,000 times 1 s"
 unset logscale x
 
 set title "Figure 12: number of filters, 6,250 bits"
+set xtics auto
 set xrange [20:120]
-set key bottom right
-set yrange [1e-8:1]
-plot csv using (x(12, "3 filters")):(y(12, "3 filters")) with lines linewidth 2 linecolor rgb orange title "3", \
-     csv using (x(12, "6 filters")):(y(12, "6 filters")) with lines linewidth 2 linecolor rgb sand title "6", \
-     csv using (x(12, "12 filters")):(y(12, "12 filters")) with lines linewidth 2 linecolor rgb sky title "12", \
-     csv using (x(12, "24 filters")):(y(12, "24 filters")) with lines linewidth 2 linecolor rgb blue title "24"
-set autoscale x
+set yrange [1e-8:1e6]
+set ytics ("10^{-8}" 1e-8, "10^{-6}" 1e-6, "10^{-4}" 1e-4, "10^{-2}" 1e-2, "1" 1)
+plot csv using (x(12, "3 filters")):(above(12, "3 filters")) with lines linewidth 2 linecolor rgb orange title "3", \
+     csv using (x(12, "6 filters")):(above(12, "6 filters")) with lines linewidth 2 linecolor rgb sand title "6", \
+     csv using (x(12, "12 filters")):(above(12, "12 filters")) with lines linewidth 5 linecolor rgb sky title "12", \
+     csv using (x(12, "24 filters")):(above(12, "24 filters")) with lines linewidth 1.5 linecolor rgb blue title "24, the same", \
+     "+" using (100.8):(5.5 * many_mean) every ::::0 with points linestyle 1 title "the paper at 100, 3 filters: 5.5 times 24"
 
-set key top left
 set title "Figure 13: resizing, target 0.01"
 set xlabel "seconds"
-set yrange [1e-4:1e8]
-plot csv using (x(13, "load")):(y(13, "load")) with lines linecolor rgb quiet title "operations a second", \
-     csv using (x(13, "slots")):(y(13, "slots")) with lines linecolor rgb green title "slots", \
-     csv using (x(13, "estimate")):(y(13, "estimate")) with lines linewidth 2 linecolor rgb blue title "false positives", \
-     csv using (x(13, "measured")):(y(13, "measured")) with points pointtype 7 pointsize 0.5 linecolor rgb orange title "measured", \
-     0.01 with lines dashtype 2 linecolor rgb ink title "target"
+set xrange [0:200]
+set ylabel "false positives; operations, slots"
+set yrange [1e-4:1e10]
+set ytics ("10^{-4}" 1e-4, "0.01" 1e-2, "1" 1, "100" 100)
+plot csv using (x(13, "load")):(y(13, "load")) with lines linewidth 2 linecolor rgb quiet title "operations a second", \
+     csv using (x(13, "slots")):(y(13, "slots")) with lines linewidth 2 linecolor rgb green title "slots", \
+     csv using (x(13, "estimate")):(above(13, "estimate")) with lines linewidth 2 linecolor rgb blue title "false positives, estimated", \
+     csv using (x(13, "measured")):(above(13, "measured")) with points pointtype 7 pointsize 0.7 linecolor rgb orange title "measured", \
+     0.01 with lines linestyle 2 title "the paper stays under this target"
 
-set title "Figure 14: a counter at ten servers"
+set title "Figure 14: a counter at ten servers, with retries"
 set xlabel "operations"
-set ylabel "counted"
+set ylabel "counted too much, %"
 unset logscale y
 set format y "%h"
-set autoscale y
-plot counts using 1:1 with lines linewidth 4 linecolor rgb faint title "expected", \
-     counts using 1:2 with lines linewidth 2 linecolor rgb blue title "with a window", \
-     counts using 1:3 with lines linewidth 2 linecolor rgb orange title "without"
+set xrange [0:5100]
+set yrange [-0.7:14]
+set ytics 0,2,8
+plot counts using 1:(100.0 * ($3 / $1 - 1)) linewidth 2 linecolor rgb orange pointtype 5 pointsize 0.8 title "without a window", \
+     counts using 1:(100.0 * ($2 / $1 - 1)) linewidth 2 linecolor rgb blue pointtype 7 pointsize 0.8 title "with a window", \
+     6 with lines linestyle 2 title "the paper, without: 6 % at the end", \
+     "+" using (5000):(0) every ::::0 with points linestyle 1 title "the paper, with: exact"
 
 set title "Figure 16: against a recyclable filter, 1,500 bits each"
 set xlabel "retries for each 100 operations"
 set ylabel "error, %"
 set logscale xy
-set yrange [0.05:100]
-plot csv using (x(16, "recyclable")):(y(16, "recyclable")) with linespoints linecolor rgb orange title "recyclable", \
-     csv using (x(16, "forgetful as in the paper")):(y(16, "forgetful as in the paper")) with linespoints linecolor rgb sky title "forgetful, pairs", \
-     csv using (x(16, "forgetful with slots apart")):(y(16, "forgetful with slots apart")) with linespoints linecolor rgb blue title "forgetful, slots apart"
+set xrange [5:1000]
+set yrange [0.03:5000]
+set ytics (0.1, 1, 10, 100)
+plot csv using (x(16, "recyclable")):(above(16, "recyclable")) linewidth 2 linecolor rgb orange pointtype 5 pointsize 0.8 title "recyclable (the paper: exponential)", \
+     csv using (x(16, "forgetful as in the paper")):(above(16, "forgetful as in the paper")) linewidth 2 linecolor rgb sky pointtype 9 pointsize 0.9 title "forgetful, pairs (the paper: steady)", \
+     csv using (x(16, "forgetful with slots apart")):(above(16, "forgetful with slots apart")) linewidth 2 linecolor rgb blue pointtype 7 pointsize 0.8 title "forgetful, slots apart; without error: no point"
 unset multiplot

@@ -78,11 +78,6 @@ void panel_write_cell(const struct panel *panel, const struct cell *cell, FILE *
     write_spread(csv, panel_spread(panel, cell, measured_fpr), 6);
 }
 
-void panel_write_first_repeat_header(FILE *csv)
-{
-    fprintf(csv, "filter,split,sync_every,elements,entries,fpr,fpr_of_state,frame_bytes,memory_bytes,digest\n");
-}
-
 void panel_write_first_repeat(const struct panel *panel, FILE *csv)
 {
     for (unsigned i = 0; i < panel->cells; i++) {

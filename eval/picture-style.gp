@@ -1,4 +1,5 @@
-# The look that the pictures share: a light ground, quiet axes, the colours of Okabe and Ito, which most eyes tell apart.
+# The look that the pictures share: a white ground, which also stands on dark pages, quiet axes, the colours of Okabe and Ito,
+# which most eyes tell apart. What a paper reports in figures is drawn in ink: points as open diamonds, lines dotted.
 # Loaded by the *.gnuplot scripts, which run from the root of the project.
 
 if (!exists("results")) results = "eval/results"
@@ -12,6 +13,11 @@ green  = "#009e73"
 sky    = "#56b4e9"
 sand   = "#e69f00"
 rose   = "#cc79a7"
+
+# Of the paper: a point, a line. Ours: a curve.
+set style line 1 linewidth 2 linecolor rgb ink pointtype 12 pointsize 1.7
+set style line 2 linewidth 2 linecolor rgb ink dashtype 3
+set style line 3 linewidth 2 linecolor rgb ink dashtype 2
 
 set datafile separator comma
 set encoding utf8

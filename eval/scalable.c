@@ -220,7 +220,7 @@ void scalable_write_figure(const struct scalable *experiment, FILE *csv)
 
 void scalable_write_first_repeat(const struct scalable *experiment, FILE *csv)
 {
-    panel_write_first_repeat_header(csv);
+    fprintf(csv, "filter,split,sync_every,elements,entries,fpr,fpr_of_state,frame_bytes,memory_bytes,digest\n");
     for (int contender = 0; contender < SCALABLE_CONTENDERS; contender++)
         panel_write_first_repeat(&experiment->panels[contender], csv);
 }

@@ -211,7 +211,9 @@ void sync_bytes_run(struct sync_bytes *experiment, struct scale scale, uint64_t 
     for (unsigned amount = 0; amount < SYNC_AMOUNTS; amount++)
         most += amounts[amount];
     workload_draw(&workload, seed, most, 0);
-    for (int kind = 0; kind < (scale.sample ? 1 : SYNC_KINDS); kind++) {
+    for (int kind = 0; kind < SYNC_KINDS; kind++) {
+        if (scale.sample && kind != SYNC_ORCUCKOO && kind != SYNC_CUCKOO)
+            continue;
         if (scale.says_where_it_is)
             fprintf(stderr, "roost-eval: syncs: %s\n", kind_names[kind]);
         run_kind(experiment, kind, &workload);
@@ -260,7 +262,9 @@ static void write_row(FILE *csv, const char *kind, size_t changes, const char *c
 void sync_bytes_write_table(const struct sync_bytes *experiment, FILE *csv)
 {
     fprintf(csv, "filter,changes,course,bytes,sent,received,rounds,at_most\n");
-    for (int kind = 0; kind < SYNC_KINDS && experiment->frame[kind]; kind++) {
+    for (int kind = 0; kind < SYNC_KINDS; kind++) {
+        if (experiment->frame[kind] == 0) /* not part of the sample */
+            continue;
         write_row(csv, kind_names[kind], experiment->elements, "into an empty replica", &experiment->first[kind], 0);
         for (int course = 0; course < SYNC_COURSES; course++)
             for (unsigned amount = 0; amount < experiment->amounts; amount++)

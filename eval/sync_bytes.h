@@ -35,7 +35,7 @@ struct traffic {
 
 struct sync_bytes {
     size_t elements;
-    unsigned amounts; /* of changes: all, or the first in a sample */
+    unsigned amounts;                 /* of changes: all, or the first in a sample */
     struct traffic first[SYNC_KINDS]; /* into an empty replica */
     uint64_t frame[SYNC_KINDS];       /* bytes of the whole state */
     struct traffic runs[SYNC_KINDS][SYNC_AMOUNTS][SYNC_COURSES];

@@ -6,7 +6,8 @@ set terminal svg size 1120,500 enhanced font "sans-serif,15" background "#ffffff
 set output results."/table-6.2.svg"
 csv = results."/table-6.2.csv"
 
-# A bar is the row of this workload, structure and form; what is higher than the picture ends at its top.
+# A bar is the row of this workload, structure and form. What is higher than the picture ends at its top, with a break in the
+# bar that says so.
 top = 16
 is(share, workload, structure, form) = column(1) == share && strcol(2) eq workload && strcol(3) eq structure && strcol(5) eq form
 bytes(share, workload, structure, form) = is(share, workload, structure, form) ? column(9) : NaN
@@ -32,9 +33,16 @@ set rmargin at screen 0.72
 set xrange [0.45:6.55]
 set yrange [0:top]
 set ytics 4
+do for [i = 0:1] {
+    middle = 3 + 3 * i + 0.27
+    do for [j = 0:1] {
+        height = 14.2 + 0.55 * j
+        set object 10 + 2 * i + j polygon from middle - 0.16, height - 0.3 to middle + 0.16, height + 0.3 to middle + 0.16, height + 0.52 to middle - 0.16, height - 0.08 to middle - 0.16, height - 0.3 front fillcolor rgb "#ffffff" fillstyle solid noborder
+    }
+}
 set ylabel "bytes an element"
 set xtics ("100 %% adds\nall local" 1, "80 %%\nall local" 2, "51 %%\nall local" 3, "100 %% adds\n50-50 split" 4, "80 %%\n50-50 split" 5, "51 %%\n50-50 split" 6)
-set key at screen 0.42, screen 0.9 center top horizontal Left reverse maxrows 1 samplen 1.2 width -3
+set key at screen 0.5, screen 0.9 center top horizontal Left reverse maxrows 1 samplen 1.2 width 1
 shift(form) = form eq "frame" ? -0.27 : form eq "gzip" ? 0 : 0.27
 format(share, form) = share == 51 && form eq "raw" ? "%.0f" : "%.2f"
 plot for [p in shares] for [w in workloads] for [f in forms] \
@@ -43,11 +51,12 @@ plot for [p in shares] for [w in workloads] for [f in forms] \
         csv using (group(p + 0, w) + shift(f)):(cut(bytes(p + 0, w, "ORCF4", f))):(text(p + 0, w, "ORCF4", f, format(p + 0, f))) \
         with labels offset 0,0.6 font ",12" textcolor rgb ink notitle, \
      NaN with boxes linecolor rgb blue title "Roost", \
-     NaN with boxes linecolor rgb sky title "Roost, uncoded", \
+     NaN with boxes linecolor rgb sky title "Roost, uncoded keys", \
      NaN with boxes linecolor rgb sand title "thesis, gzipped", \
      NaN with boxes linecolor rgb orange title "thesis, raw"
 
 unset label 1
+unset object
 set lmargin at screen 0.79
 set rmargin at screen 0.985
 set xrange [0.4:1.6]
