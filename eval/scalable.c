@@ -3,9 +3,10 @@
  *
  *     thesis's setting   the first table has room for a quarter of the keys, all others are like it, and each gets half
  *                        of the error rate of the one before. Bloom in the classic layout; observed-remove filters hold
- *                        copies apart, with fingerprints as short as the promise allows
- *     ours               the first table has room for a 64th, each next one for twice as many, the quadratic schedule;
- *                        Bloom blocked; observed-remove filters as they are by default
+ *                        copies apart
+ *     ours               the first table has room for a 64th, and all else is as by default; Bloom blocked
+ *
+ * Cuckoo kinds have one table of hash prefixes; to them these are the budgets of the lengths of prefixes.
  *
  * Both promise 1/32, to two writers.
  *
