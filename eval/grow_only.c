@@ -96,13 +96,16 @@ static void run_repeat(void *context, unsigned repeat)
     struct workload workload;
     workload_draw(&workload, experiment->seed + ((uint64_t)repeat << 32), scale->keys, scale->fresh_keys);
     for (int contender = 0; contender < CONTENDERS; contender++)
-        panel_run(&experiment->panels[contender], repeat, &workload);
-    experiment->sets[repeat] = measure_sets(&workload);
+        if (!scale->sample || contender == GCF) /* the others are in other samples */
+            panel_run(&experiment->panels[contender], repeat, &workload);
+    if (!scale->sample)
+        experiment->sets[repeat] = measure_sets(&workload);
     workload_release(&workload);
 }
 
 void grow_only_run(struct grow_only *experiment, struct scale scale, uint64_t seed)
 {
+    scale.repeats = scale.sample ? 1 : scale.repeats;
     *experiment = (struct grow_only){.scale = scale, .seed = seed};
     open_panel(experiment, GBF_CLASSIC, bloom_config(scale.keys, ROOST_CLASSIC));
     open_panel(experiment, GBF_BLOCKED, bloom_config(scale.keys, ROOST_BLOCKED));

@@ -43,6 +43,7 @@ void grow_only_run(struct grow_only *experiment, struct scale scale, uint64_t se
 void grow_only_claims(const struct grow_only *experiment);
 void grow_only_write_figure(const struct grow_only *experiment, FILE *csv);
 void grow_only_write_table(const struct grow_only *experiment, FILE *csv);
+void grow_only_write_first_repeat(const struct grow_only *experiment, FILE *csv);
 
 /* Four slots of eight bits in entries of 32, as many slots as keys, copies held apart: the thesis's ORCF4. */
 roost_config thesis_orcuckoo(size_t keys);

@@ -56,6 +56,13 @@ void grow_only_write_figure(const struct grow_only *experiment, FILE *csv)
                        csv);
 }
 
+void grow_only_write_first_repeat(const struct grow_only *experiment, FILE *csv)
+{
+    panel_write_first_repeat_header(csv);
+    for (int contender = 0; contender < CONTENDERS; contender++)
+        panel_write_first_repeat(&experiment->panels[contender], csv);
+}
+
 /* ---- Table 6.1 --------------------------------------------------------------------------------------------------- */
 
 static void write_filter_size(const struct grow_only *experiment, enum contender contender, bool split,

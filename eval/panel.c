@@ -25,13 +25,19 @@ void panel_open(struct panel *panel, const char *name, roost_config config, stru
     panel->cells = (unsigned)(cell - panel->results);
 }
 
+/* The one whose outcome depends most on the code: filled until it refuses, or 50-50, merged at the end. */
+static unsigned sampled_cell(const struct panel *panel)
+{
+    return panel->config.scalable ? panel->scale.intervals : LOCAL_CELL;
+}
+
 void panel_run(struct panel *panel, unsigned repeat, const struct workload *workload)
 {
     if (panel->scale.says_where_it_is)
         fprintf(stderr, "roost-eval: repeat %u of %u: %s\n", repeat + 1, panel->scale.repeats, panel->name);
     for (unsigned i = 0; i < panel->cells; i++) {
         struct cell *cell = &panel->results[i];
-        if (panel->scale.sample && i != panel->scale.intervals) /* 50-50, merged at the end */
+        if (panel->scale.sample && i != sampled_cell(panel))
             continue;
         cell->outcomes[repeat] = replica_pair_run(&panel->config, workload, cell->schedule);
     }
@@ -76,6 +82,11 @@ void panel_write_cell(const struct panel *panel, const struct cell *cell, FILE *
     fprintf(csv, "%s,%s,%llu,%u", panel->name, split, (unsigned long long)cell->schedule.sync_every,
             panel->scale.repeats);
     write_spread(csv, panel_spread(panel, cell, measured_fpr), 6);
+}
+
+void panel_write_first_repeat_header(FILE *csv)
+{
+    fprintf(csv, "filter,split,sync_every,elements,entries,fpr,fpr_of_state,frame_bytes,memory_bytes,digest\n");
 }
 
 void panel_write_first_repeat(const struct panel *panel, FILE *csv)

@@ -41,6 +41,7 @@ struct spread panel_means(const struct panel *panel, measure *quantity);
 void panel_write_cell(const struct panel *panel, const struct cell *cell, FILE *csv);
 void write_spread(FILE *csv, struct spread spread, int digits);
 /* The first repeat alone, one line a cell: its states, to the digest. */
+void panel_write_first_repeat_header(FILE *csv);
 void panel_write_first_repeat(const struct panel *panel, FILE *csv);
 /* False negatives and whether replicas agree; ends the line. */
 void panel_write_faults(const struct panel *panel, const struct cell *cell, FILE *csv);

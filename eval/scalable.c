@@ -221,7 +221,7 @@ void scalable_write_figure(const struct scalable *experiment, FILE *csv)
 
 void scalable_write_first_repeat(const struct scalable *experiment, FILE *csv)
 {
-    fprintf(csv, "filter,split,sync_every,elements,entries,fpr,fpr_of_state,frame_bytes,memory_bytes,digest\n");
+    panel_write_first_repeat_header(csv);
     for (int contender = 0; contender < SCALABLE_CONTENDERS; contender++)
         panel_write_first_repeat(&experiment->panels[contender], csv);
 }
