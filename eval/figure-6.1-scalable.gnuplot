@@ -41,11 +41,11 @@ set tmargin at screen 0.79
 set bmargin at screen 0.14
 set logscale xy
 set xrange [700:1.4e7]
-set yrange [0.03:60]
+set yrange [0.001:60]
 set format x "10^{%T}"
 set format y "%g"
 set xtics nomirror
-set ytics nomirror (0.1, 0.3, 1, 3.125, 10, 30)
+set ytics nomirror (0.001, 0.01, 0.1, 1, 3.125, 10, 30)
 set grid ytics
 set xlabel "merge every … operations"
 array ours[3] = ["ScGBF", "ScGCF", "ScORCF"]
@@ -58,7 +58,7 @@ do for [i = 1:3] {
     set rmargin at screen left + 0.27
     set title titles[i] offset 0,-0.6
     if (i == 1) { set ylabel "false-positive rate (%)" offset 1.5,0; set format y "%g" } else { unset ylabel; set format y "" }
-    if (i == 3) { set label 2 below at graph 0.05, graph 0.10 textcolor rgb ink }
+    if (i == 3) { set label 2 below at graph 0.05, graph 0.09 textcolor rgb ink }
     plot 3.125 with lines dashtype 2 linewidth 2 linecolor rgb ink, \
          for [s in splits] csv using 3:(cell(thesis[i], s, column(10))) with lines dashtype 3 linewidth 2 linecolor rgb colour(s), \
          for [s in splits] csv using 3:(cell(thesis[i], s, column(5))) with linespoints linewidth 2.2 linecolor rgb colour(s) pointtype 7 pointsize 0.8, \

@@ -24,7 +24,7 @@
 
 static bool has_slot_a_key(const struct panel *panel, const struct outcome *outcome)
 {
-    return (size_t)outcome->info.buckets * THESIS_BUCKET_SIZE == panel->scale.keys;
+    return (size_t)outcome->buckets * THESIS_BUCKET_SIZE == panel->scale.keys;
 }
 
 static bool has_entry_an_element(const struct panel *panel, const struct outcome *outcome)

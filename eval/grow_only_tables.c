@@ -41,6 +41,7 @@ static void write_cell(const struct panel *panel, bool cuckoo, const struct cell
     else
         fprintf(csv, ",,");
     write_spread(csv, panel_spread(panel, cell, overflow), 1);
+    fprintf(csv, ",%.0f", panel_spread(panel, cell, buckets_at_the_end).most);
     panel_write_faults(panel, cell, csv);
 }
 
@@ -48,7 +49,7 @@ void grow_only_write_figure(const struct grow_only *experiment, FILE *csv)
 {
     fprintf(csv, "filter,split,sync_every,repeats,fpr_mean,fpr_min,fpr_max,fpr_exact,fpr_bound,fpr_bound_by_entries,"
                  "elements_mean,elements_min,elements_max,entries_mean,entries_min,entries_max,"
-                 "load_by_elements,load_by_entries,overflow_mean,overflow_min,overflow_max,"
+                 "load_by_elements,load_by_entries,overflow_mean,overflow_min,overflow_max,buckets_max,"
                  "false_negatives,replicas_agree\n");
     for (int contender = 0; contender < CONTENDERS; contender++)
         for (unsigned i = 0; i < experiment->panels[contender].cells; i++)

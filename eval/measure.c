@@ -62,9 +62,14 @@ double bytes_an_entry(const struct outcome *outcome)
     return (double)outcome->frame_bytes / (double)outcome->info.entries;
 }
 
+double buckets_at_the_end(const struct outcome *outcome)
+{
+    return outcome->info.buckets;
+}
+
 static double slots(const struct outcome *outcome)
 {
-    return (double)outcome->info.buckets * THESIS_BUCKET_SIZE;
+    return (double)outcome->buckets * THESIS_BUCKET_SIZE;
 }
 
 double load_by_elements(const struct outcome *outcome)
@@ -87,11 +92,11 @@ double cuckoo_bound_by_entries(const struct outcome *outcome)
     return 2 * THESIS_BUCKET_SIZE * load_by_entries(outcome) / (1 << THESIS_FINGERPRINT_BITS);
 }
 
-/* A class has two buckets and one of 2^l - 1 fingerprints (0 marks a free slot). Where copies are held apart, some
- * entries are of a class that is there already. */
+/* A class has two buckets and one of 2^l - 1 fingerprints (0 marks a free slot); a table that a merge makes larger
+ * keeps its classes. Where copies are held apart, some entries are of a class that is there already. */
 double cuckoo_expected_fpr(const struct outcome *outcome)
 {
     double fingerprints = (1 << THESIS_FINGERPRINT_BITS) - 1;
-    double chance = 2 / (outcome->info.buckets * fingerprints), count = (double)outcome->info.entries;
+    double chance = 2 / (outcome->buckets * fingerprints), count = (double)outcome->info.entries;
     return outcome->holds_copies ? -expm1(count * log1p(-chance)) : count * chance;
 }

@@ -32,6 +32,7 @@ struct replica {
 
 struct pair {
     struct replica first, second;
+    uint32_t buckets; /* of the table that they begin with */
 };
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
@@ -57,6 +58,9 @@ static void pair_open(struct pair *pair, const roost_config *config, const struc
 {
     replica_open(&pair->first, config, workload, workload->seed ^ 1);
     replica_open(&pair->second, config, workload, workload->seed ^ 2);
+    roost_info info;
+    roost_filter_get_info(pair->first.filter, &info);
+    pair->buckets = info.buckets;
 }
 
 static void pair_close(struct pair *pair)
@@ -208,6 +212,7 @@ static struct outcome examine(struct pair *pair, const struct workload *workload
     outcome.idle_removes = pair->first.idle_removes + pair->second.idle_removes;
     outcome.still_reported = count_found(filter, pair->first.gone, pair->first.gone_count) +
                              count_found(filter, pair->second.gone, pair->second.gone_count);
+    outcome.buckets = pair->buckets;
     outcome.holds_copies = roost_filter_get_config(filter)->multiset;
     outcome.digest = roost_filter_digest(filter);
     outcome.replicas_agree = same_digest(outcome.digest, roost_filter_digest(pair->second.filter));

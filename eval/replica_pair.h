@@ -27,6 +27,7 @@ struct outcome {
     uint64_t idle_removes;    /* removes that found nothing */
     uint64_t still_reported;  /* removed elements that the filter reports, as it does any other key now and then */
     bool holds_copies;        /* elements of one class are held apart */
+    uint32_t buckets;         /* of the table that it was made with; a merge that needs more room makes more of them */
     bool replicas_agree;      /* equal digests after the last merge */
     bool frame_returns;       /* decoding the frame gives an equal filter, and both pass their check */
     double fpr;               /* measured on the fresh keys of the workload */
