@@ -14,7 +14,7 @@
 #   make check-link regions that change behind a bad network while servers and links die, for LINK_SECONDS each way
 #   make lint       clang-tidy and cppcheck over all that is shipped (FILES=... for a few files)
 #   make docs       the HTML reference of the C library at build/docs/html
-#   make repro      the papers' figures, as CSV and pictures below eval/results
+#   make repro      the papers' figures, as CSV and pictures below eval/results, and in docs/evaluation.md
 #   make exhaust    the tiny universe, deep;  make fuzz   the fuzzers, for FUZZ_SECONDS each
 #   make fuzz-module  what strangers may send to a server with the module, for FUZZ_SECONDS
 #   make simulate   SIMULATE_STEPS random steps of replicas and of a link, in slices; goes on where it was interrupted
@@ -131,9 +131,10 @@ docs:
 repro: all
 	@packaging/dependencies repro
 	@packaging/compile build eval/roost-eval
-	@build/eval/roost-eval --full --out eval/results
+	@build/eval/roost-eval --full --jobs $$(nproc) --out eval/results
 	@if test -f build/roost.so; then eval/counters.py --out eval/results; fi
 	@for script in eval/*.gnuplot; do gnuplot $$script; done
+	@eval/page.py
 
 exhaust: all
 	@packaging/dependencies check
