@@ -62,13 +62,17 @@ bool line_block_reserve_lines(struct line_block *block, size_t count)
     if (count <= block->lines_room)
         return true;
     roost_bytes *lines = realloc(block->lines, count * sizeof *lines);
-    block->lines = lines ? lines : block->lines;
-    roost_hash *hashes = realloc(block->hashes, count * sizeof *hashes);
-    block->hashes = hashes ? hashes : block->hashes;
-    bool *marks = realloc(block->marks, count * sizeof *marks);
-    block->marks = marks ? marks : block->marks;
-    if (!lines || !hashes || !marks)
+    if (!lines)
         return false;
+    block->lines = lines;
+    roost_hash *hashes = realloc(block->hashes, count * sizeof *hashes);
+    if (!hashes)
+        return false;
+    block->hashes = hashes;
+    bool *marks = realloc(block->marks, count * sizeof *marks);
+    if (!marks)
+        return false;
+    block->marks = marks;
     block->lines_room = count;
     return true;
 }

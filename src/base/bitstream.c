@@ -192,10 +192,8 @@ static uint64_t read_unary(struct bit_reader *reader, uint64_t limit)
 uint64_t read_long_rice(struct bit_reader *reader, unsigned parameter)
 {
     uint64_t value = read_unary(reader, UINT64_MAX >> parameter) << parameter;
-    unsigned shift = 0;
-    for (; parameter - shift > 32; shift += 32)
-        value |= read_bits(reader, 32) << shift;
-    return value | read_bits(reader, parameter - shift) << shift;
+    value |= read_bits(reader, parameter < 32 ? parameter : 32);
+    return parameter > 32 ? value | read_bits(reader, parameter - 32) << 32 : value;
 }
 
 /*

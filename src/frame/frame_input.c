@@ -32,8 +32,8 @@
 struct input_source {
     struct byte_source source;
     struct frame_input *input;
-    struct checksum_stream checksum;
     size_t forgotten;
+    struct checksum_stream checksum;
 };
 
 static bool read_guarded(struct input_source *source, uint8_t *bytes, size_t size)
