@@ -153,7 +153,7 @@ static bool fetch(struct bit_reader *reader, size_t end)
 {
     if (end <= reader->ready)
         return true;
-    if (!reader->source->fetch(reader->source, end)) {
+    if (!reader->source || !reader->source->fetch(reader->source, end)) {
         reader->failed = true;
         return false;
     }
