@@ -562,6 +562,16 @@ static roost_status growing_summarize(const roost_filter *filter, struct summary
     return ROOST_OK;
 }
 
+static roost_status growing_visit_positions(const roost_filter *filter, position_visitor *visit, void *context)
+{
+    return set_visit_positions(&as_const_growing(filter)->set, visit, context);
+}
+
+static uint64_t growing_positions(const roost_filter *filter)
+{
+    return set_count(&as_const_growing(filter)->set);
+}
+
 static roost_status growing_resolve_positions(roost_filter *filter, bool *changed, const struct causal_context *space,
                                               const uint64_t *positions, uint64_t count)
 {
@@ -649,7 +659,11 @@ const struct filter_kind growing_cuckoo_kind = {
                  .write_state = growing_write_state,
                  .read_state = growing_read_state},
     .delta = {.write = growing_write_delta, .merge = growing_merge_delta},
-    .sync = {.summarize = growing_summarize, .resolve_positions = growing_resolve_positions, .extent = growing_extent},
+    .sync = {.summarize = growing_summarize,
+             .visit_positions = growing_visit_positions,
+             .positions = growing_positions,
+             .resolve_positions = growing_resolve_positions,
+             .extent = growing_extent},
     .journal = {.is_change = growing_is_change},
     .incremental = {.copy_open = growing_copy_open,
                     .copy_some = growing_copy_some,

@@ -393,6 +393,29 @@ roost_status set_list_positions(const struct prefix_set *set, uint64_t *position
     return status;
 }
 
+roost_status set_visit_positions(const struct prefix_set *set, position_visitor *visit, void *context)
+{
+    struct table_walk walk;
+    uint64_t listed[MOST_LISTED];
+    roost_status status;
+    bool more = true;
+    if (!set->in_table) {
+        for (unsigned i = 0; i < set->listed; i++)
+            listed[i] = prefix_position(list_of(set)[i]);
+        visit(context, listed, set->listed);
+        return ROOST_OK;
+    }
+    walk_begin(&walk, set->table, 0);
+    walk.unordered = true;
+    while ((status = walk_next(&walk, &more)) == ROOST_OK && more) {
+        for (uint64_t i = 0; i < walk.count; i++)
+            walk.prefixes[i] = prefix_position(walk.prefixes[i]);
+        visit(context, walk.prefixes, walk.count);
+    }
+    walk_end(&walk);
+    return status;
+}
+
 roost_status set_copy(struct prefix_set *copy, const roost_filter *owner, const struct prefix_set *set)
 {
     if (!set->in_table)

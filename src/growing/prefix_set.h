@@ -67,6 +67,9 @@ void set_stream_end(struct set_stream *stream);
    move. */
 roost_status set_list_positions(const struct prefix_set *set, uint64_t *positions, uint64_t next[MOST_LENGTH + 1]);
 
+/* The positions of all, in no order. */
+roost_status set_visit_positions(const struct prefix_set *set, position_visitor *visit, void *context);
+
 roost_status set_copy(struct prefix_set *copy, const roost_filter *owner, const struct prefix_set *set);
 /* As those of tables. The copy has another owner. */
 roost_status set_copy_some(struct prefix_set *set, struct prefix_set *copy, const roost_filter *owner, uint64_t *effort,

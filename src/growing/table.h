@@ -56,6 +56,7 @@ roost_status table_merge(struct prefix_table *table, const struct prefix_table *
 struct table_walk {
     const struct prefix_table *table;
     const struct prefix_table *known; /* with the same seed, or NULL: what it has exactly alike may be left out */
+    bool unordered;                   /* those of a segment may come in any order, which is quicker */
     uint64_t next;                    /* the first hash that is still to come */
     bool ended;
     uint64_t *prefixes, *scratch;

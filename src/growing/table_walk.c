@@ -56,6 +56,13 @@ static bool is_known(const struct prefix_table *known, const struct segment *seg
     }
 }
 
+static uint64_t gather(const struct segment *segment, uint64_t *prefixes)
+{
+    struct prefix_run run = {.prefixes = prefixes};
+    segment_gather(segment, &run);
+    return run.count;
+}
+
 roost_status walk_next(struct table_walk *walk, bool *more)
 {
     *more = !walk->ended;
@@ -67,7 +74,8 @@ roost_status walk_next(struct table_walk *walk, bool *more)
     if (!walk->known || !walk->known->root || !is_known(walk->known, segment)) {
         if (!make_room(walk, segment_room(segment)))
             return ROOST_NO_MEMORY;
-        uint64_t listed = segment_list(segment, walk->prefixes, walk->scratch);
+        uint64_t listed =
+            walk->unordered ? gather(segment, walk->prefixes) : segment_list(segment, walk->prefixes, walk->scratch);
         walk->count = segment->short_count ? drop_earlier(segment, walk->prefixes, listed) : listed;
     }
     walk->ended = end == UINT64_MAX;

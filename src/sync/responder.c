@@ -10,7 +10,7 @@
  * Each request changes everything that it asks for or nothing: it is read to its end before the filter is changed.
  */
 #include "messages.h"
-#include "ranges.h"
+#include "range_members.h"
 
 #include "roost/incremental.h"
 
@@ -268,7 +268,9 @@ static roost_status read_range_request(const roost_filter *filter, struct range_
     if (reader->failed || !filter->kind->sync.summarize)
         return ROOST_CORRUPT;
     roost_status status = find_space(filter, request, record, hash);
-    if (status == ROOST_OK)
+    if (status == ROOST_OK && visits_positions(filter)) /* once the ranges are known */
+        request->summary.universe = filter->kind->sync.extent(filter);
+    else if (status == ROOST_OK)
         status = filter->kind->sync.summarize(filter, &request->summary, request->space_or_null);
     if (status == ROOST_OK && filter->kind->sync.extent)
         status = read_extent(reader, request);
@@ -277,18 +279,34 @@ static roost_status read_range_request(const roost_filter *filter, struct range_
     return status;
 }
 
+/* Of each range, the sum of its members. NULL without memory. */
+static uint64_t *sums_of(const roost_filter *filter, const struct range_request *request)
+{
+    const roost_allocator *allocator = &filter->environment.allocator;
+    uint64_t *sums = memory_allocate(allocator, (request->ranges.count + 1) * sizeof *sums);
+    if (sums && sum_ranges(filter, &request->ranges, request->summary.universe, sums) != ROOST_OK) {
+        memory_release(allocator, sums);
+        sums = NULL;
+    }
+    return sums;
+}
+
 static roost_status compare_ranges(const roost_filter *filter, const struct range_request *request,
                                    struct bit_reader *reader, struct bit_writer *writer)
 {
     uint64_t universe = request->summary.universe;
-    (void)filter;
+    uint64_t *sums = visits_positions(filter) ? sums_of(filter, request) : NULL;
+    if (visits_positions(filter) && !sums)
+        return ROOST_NO_MEMORY;
     for (uint64_t i = 0; i < request->ranges.count; i++) {
-        uint64_t digest = read_bits(reader, 32);
-        uint64_t own =
-            summary_digest(&request->summary, range_from(&request->ranges, i), range_to(&request->ranges, i, universe));
+        uint32_t digest = (uint32_t)read_bits(reader, 32);
+        uint32_t own = sums ? (uint32_t)(sums[i] >> 32)
+                            : summary_digest(&request->summary, range_from(&request->ranges, i),
+                                             range_to(&request->ranges, i, universe));
         write_bits(writer, digest != own, 1);
     }
     write_alignment(writer);
+    memory_release(&filter->environment.allocator, sums);
     return reader->failed || reader_bits_left(reader) != 0 ? ROOST_CORRUPT : ROOST_OK;
 }
 
@@ -472,6 +490,8 @@ static roost_status answer_leaves(roost_filter *filter, roost_buffer *reply, str
     bit_writer_init(&there, filter->environment.allocator);
     roost_status status = read_range_request(filter, &request, reader);
     struct bit_reader again = *reader;
+    if (status == ROOST_OK && visits_positions(filter))
+        status = summarize_ranges(filter, &request.ranges, request.summary.universe, &request.summary);
     if (status == ROOST_OK)
         status = compare_leaves(&request, &differences, reader);
     if (status == ROOST_OK)

@@ -6,6 +6,8 @@
  * not exist.
  */
 #include "exchange.h"
+#include "filter/configuration.h"
+#include "sync/range_members.h"
 
 enum { REPLICAS = 4 };
 
@@ -629,6 +631,79 @@ static void the_tree_finds_what_differs(void **state)
     assert_true(tally.replies[DIFFER] > 3 * tally.replies[RESOLVE] / 2);
 }
 
+static void assert_same_members(const struct summary *a, const struct summary *b, uint64_t from, uint64_t to)
+{
+    struct member_walk one = summary_walk(a, from, to), two = summary_walk(b, from, to);
+    uint64_t here, there;
+    assert_int_equal(summary_digest(a, from, to), summary_digest(b, from, to));
+    assert_int_equal(summary_count(a, from, to), summary_count(b, from, to));
+    while (summary_next(&one, &here)) {
+        assert_true(summary_next(&two, &there));
+        assert_int_equal(here, there);
+    }
+    assert_false(summary_next(&two, &there));
+}
+
+/* What is summed up and listed of some ranges, in no order, is what a summary of everything says of them. */
+static void ranges_are_summed_as_summaries_are(void **state)
+{
+    struct random_source random = random_from_seed(31);
+    (void)state;
+    for (uint64_t size = 1; size <= 30000; size = size * 5 + 2) {
+        roost_config config = {.kind = ROOST_CUCKOO, .scalable = true, .fpr = 0.01, .capacity = 50};
+        roost_filter *filter = new_filter(&config);
+        sow(filter, 0, size);
+        assert_true(visits_positions(filter));
+        struct summary all, some;
+        assert_ok(filter->kind->sync.summarize(filter, &all, NULL));
+        assert_int_equal(all.count, filter->kind->sync.positions(filter));
+        for (unsigned shift = widest_shift(all.universe); shift + 12 > widest_shift(all.universe); shift -= 3) {
+            uint64_t numbers = (all.universe >> shift) + 1, sums[300] = {0}, chosen[300];
+            struct ranges ranges = {shift, chosen, 0};
+            for (uint64_t i = 0; i < numbers && ranges.count < 300; i += numbers / 300 + random_choice(&random, 4))
+                if (ranges.count == 0 || chosen[ranges.count - 1] < i)
+                    chosen[ranges.count++] = i;
+            assert_ok(sum_ranges(filter, &ranges, all.universe, sums));
+            assert_ok(summarize_ranges(filter, &ranges, all.universe, &some));
+            for (uint64_t i = 0; i < ranges.count; i++) {
+                uint64_t from = range_from(&ranges, i), to = range_to(&ranges, i, all.universe);
+                assert_int_equal(sums[i] >> 32, summary_digest(&all, from, to));
+                assert_same_members(&all, &some, from, to);
+            }
+            summary_release(&some, &filter->environment.allocator);
+        }
+        summary_release(&all, &filter->environment.allocator);
+        roost_filter_free(filter);
+    }
+}
+
+/* A set of members as a list and as bits is the same summary. */
+static void lists_and_bits_are_the_same_summary(void **state)
+{
+    struct random_source random = random_from_seed(37);
+    const roost_environment environment = environment_or_default(NULL);
+    const roost_allocator *allocator = &environment.allocator;
+    (void)state;
+    for (unsigned round = 0; round < 200; round++) {
+        uint64_t universe = random_choice(&random, round % 2 ? 70 : 5000) + 1, count = 0;
+        uint64_t *positions = calloc(2 * universe + 2, sizeof *positions);
+        struct summary list, bits;
+        uint64_t *words = summary_of_members(&bits, universe, round, allocator);
+        for (uint64_t i = 0; i < universe; i++)
+            if (random_choice(&random, 3) == 0) {
+                positions[count++] = i;
+                words[i / 64] |= UINT64_C(1) << i % 64;
+            }
+        summary_sum_up(&bits);
+        summary_of_positions(&list, positions, count, universe, round);
+        for (uint64_t from = 0; from < universe; from += 64)
+            for (uint64_t to = from; to < universe + 64; to += 1 + random_choice(&random, 97))
+                assert_same_members(&list, &bits, from, to < universe ? to : universe);
+        summary_release(&bits, allocator);
+        free(positions);
+    }
+}
+
 /* Where half of the dots are dead a leaf is a bit a dot, and a wide range is worth cutting. */
 static void dots_are_found_two_cuts_down(void **state)
 {
@@ -1061,6 +1136,8 @@ int main(void)
         cmocka_unit_test(crashes_lose_nothing),
         cmocka_unit_test(a_wrong_memory_is_found_out),
         cmocka_unit_test(the_tree_finds_what_differs),
+        cmocka_unit_test(ranges_are_summed_as_summaries_are),
+        cmocka_unit_test(lists_and_bits_are_the_same_summary),
         cmocka_unit_test(dots_are_found_two_cuts_down),
         cmocka_unit_test(the_causal_is_sent_once),
         cmocka_unit_test(the_tree_stands_a_busy_peer),
