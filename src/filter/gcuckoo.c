@@ -938,6 +938,29 @@ static roost_status gcuckoo_summarize(const roost_filter *filter, struct summary
     return ROOST_OK;
 }
 
+static roost_status gcuckoo_visit_positions(const roost_filter *filter, position_visitor *visit, void *context)
+{
+    const struct cuckoo_table *table = &as_const_gcuckoo(filter)->table;
+    uint64_t count = cuckoo_table_entries(table);
+    uint64_t *keys = memory_allocate(&filter->environment.allocator, (count + ENTRIES_ROOM) * sizeof *keys);
+    if (!keys)
+        return ROOST_NO_MEMORY;
+    list_keys(table, keys);
+    visit(context, keys, count);
+    memory_release(&filter->environment.allocator, keys);
+    return ROOST_OK;
+}
+
+static uint64_t gcuckoo_positions(const roost_filter *filter)
+{
+    return cuckoo_table_entries(&as_const_gcuckoo(filter)->table);
+}
+
+static uint64_t gcuckoo_universe(const roost_filter *filter)
+{
+    return class_universe(as_const_gcuckoo(filter)->table.geometry);
+}
+
 static roost_status gcuckoo_resolve_positions(roost_filter *filter, bool *changed, const struct causal_context *space,
                                               const uint64_t *positions, uint64_t count)
 {
@@ -1048,7 +1071,11 @@ const struct filter_kind gcuckoo_kind = {
               .prepare = gcuckoo_prepare_delta,
               .commit = gcuckoo_commit_delta,
               .abandon = gcuckoo_abandon_delta},
-    .sync = {.summarize = gcuckoo_summarize, .resolve_positions = gcuckoo_resolve_positions},
+    .sync = {.summarize = gcuckoo_summarize,
+             .visit_positions = gcuckoo_visit_positions,
+             .positions = gcuckoo_positions,
+             .universe = gcuckoo_universe,
+             .resolve_positions = gcuckoo_resolve_positions},
     .journal = {.is_change = gcuckoo_is_change},
     .incremental = {.copy_open = gcuckoo_copy_open,
                     .copy_some = gcuckoo_copy_some,

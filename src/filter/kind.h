@@ -148,10 +148,11 @@ struct filter_causal {
 typedef void position_visitor(void *context, const uint64_t *positions, uint64_t count);
 struct filter_sync {
     roost_status (*summarize)(const roost_filter *filter, struct summary *summary, const struct causal_context *space);
-    /* The positions of all members, in no order, some at a time; how many there are. ROOST_NO_MEMORY. NULL: a summary
-     * has them at hand. */
+    /* The positions of all members, in no order, some at a time; how many there are, and below what. ROOST_NO_MEMORY.
+     * NULL: a summary is as quick. */
     roost_status (*visit_positions)(const roost_filter *filter, position_visitor *visit, void *context);
     uint64_t (*positions)(const roost_filter *filter);
+    uint64_t (*universe)(const roost_filter *filter);
     /* Of positions that differ, a grow-only kind adds those that it lacks, an observed-remove kind drops those that the
      * peer has lost: all of those given, or none. */
     roost_status (*resolve_positions)(roost_filter *filter, bool *changed, const struct causal_context *space,

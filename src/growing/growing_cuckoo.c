@@ -662,6 +662,7 @@ const struct filter_kind growing_cuckoo_kind = {
     .sync = {.summarize = growing_summarize,
              .visit_positions = growing_visit_positions,
              .positions = growing_positions,
+             .universe = growing_extent,
              .resolve_positions = growing_resolve_positions,
              .extent = growing_extent},
     .journal = {.is_change = growing_is_change},

@@ -269,7 +269,7 @@ static roost_status read_range_request(const roost_filter *filter, struct range_
         return ROOST_CORRUPT;
     roost_status status = find_space(filter, request, record, hash);
     if (status == ROOST_OK && visits_positions(filter)) /* once the ranges are known */
-        request->summary.universe = filter->kind->sync.extent(filter);
+        request->summary.universe = filter->kind->sync.universe(filter);
     else if (status == ROOST_OK)
         status = filter->kind->sync.summarize(filter, &request->summary, request->space_or_null);
     if (status == ROOST_OK && filter->kind->sync.extent)

@@ -649,15 +649,20 @@ static void ranges_are_summed_as_summaries_are(void **state)
 {
     struct random_source random = random_from_seed(31);
     (void)state;
-    for (uint64_t size = 1; size <= 30000; size = size * 5 + 2) {
-        roost_config config = {.kind = ROOST_CUCKOO, .scalable = true, .fpr = 0.01, .capacity = 50};
+    for (uint64_t size = 1; size <= 30000; size = size * 3 + 1) {
+        bool grows = size % 2 == 0;
+        roost_config config = roost_config_default();
+        config.kind = ROOST_CUCKOO;
+        config.scalable = grows;
+        config.capacity = grows ? 50 : 2 * size + 100;
         roost_filter *filter = new_filter(&config);
         sow(filter, 0, size);
         assert_true(visits_positions(filter));
         struct summary all, some;
         assert_ok(filter->kind->sync.summarize(filter, &all, NULL));
         assert_int_equal(all.count, filter->kind->sync.positions(filter));
-        for (unsigned shift = widest_shift(all.universe); shift + 12 > widest_shift(all.universe); shift -= 3) {
+        for (unsigned shift = widest_shift(all.universe), cuts = 0; cuts < 4 && shift >= FEWEST_SHIFT;
+             shift -= 3, cuts++) {
             uint64_t numbers = (all.universe >> shift) + 1, sums[300] = {0}, chosen[300];
             struct ranges ranges = {shift, chosen, 0};
             for (uint64_t i = 0; i < numbers && ranges.count < 300; i += numbers / 300 + random_choice(&random, 4))
