@@ -43,15 +43,6 @@ bool has_memory_for(const struct observed *filter, uint64_t more)
     return observed_bytes(filter) + more <= filter->base.environment.common->memory_limit;
 }
 
-size_t observed_next_dots(const struct observed *filter, struct entry_walk *walk, uint64_t dots[ROOM_FOR_DOTS])
-{
-    struct entry entries[ENTRIES_AT_ONCE];
-    size_t count = filter->store->next(filter, walk, entries);
-    for (size_t i = 0; i < count; i++)
-        dots[i] = dot_number(entries[i].number, entries[i].counter);
-    return count;
-}
-
 uint128 entry_hash(const struct observed *filter, struct entry entry)
 {
     uint8_t bytes[24];
@@ -327,13 +318,29 @@ static void audit_entry(void *context, struct entry entry)
         !causal_contains(&audit->filter->causal, audit->filter->actors.list[entry.number].id, entry.counter);
 }
 
+/* Dots are read alone as they are with their entries. */
+static bool dots_are_sound(const struct observed *filter)
+{
+    struct entry entries[ENTRIES_AT_ONCE];
+    uint64_t dots[ROOM_FOR_DOTS];
+    struct entry_walk walk = {0}, twin = {0};
+    for (size_t count; (count = filter->store->next(filter, &walk, entries)) > 0;) {
+        if (filter->store->next_dots(filter, &twin, dots) != count)
+            return false;
+        for (size_t i = 0; i < count; i++)
+            if (dots[i] != dot_number(entries[i].number, entries[i].counter))
+                return false;
+    }
+    return filter->store->next_dots(filter, &twin, dots) == 0;
+}
+
 bool observed_is_sound(const struct observed *filter)
 {
     struct audit audit = {.filter = filter};
     if (!causal_check(&filter->causal) || !actors_check(&filter->actors))
         return false;
     visit_entries(filter, audit_entry, &audit);
-    if (audit.unseen || audit.sum != filter->sum)
+    if (audit.unseen || audit.sum != filter->sum || !dots_are_sound(filter))
         return false;
     for (size_t i = 0; i < filter->causal.count; i++)
         if (actors_find(&filter->actors, filter->causal.runs[i].actor) == NO_ACTOR)

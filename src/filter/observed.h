@@ -141,9 +141,6 @@ static inline __attribute__((always_inline)) void visit_entries(const struct obs
             visit(context, entries[i]);
 }
 
-/* For kinds whose entries are not read quicker by halves. */
-size_t observed_next_dots(const struct observed *filter, struct entry_walk *walk, uint64_t dots[ROOM_FOR_DOTS]);
-
 /* ---- changes: what the journal notes ----------------------------------------------------------------------------- */
 
 enum change_kind {

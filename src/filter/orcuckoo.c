@@ -817,10 +817,10 @@ static uint64_t entry_bytes_with(const struct observed *observed, uint64_t more)
     return table_bytes(table) + stash_bytes_with(&table->stash, more);
 }
 
-/* The rows, then the stash. Neither moves when an entry is dropped. Shapes are copied: for all that the compiler knows,
-   writing an entry could change them. */
-static size_t next_entries(const struct observed *observed, struct entry_walk *walk,
-                           struct entry entries[ENTRIES_AT_ONCE])
+/* The rows, then the stash. Neither moves when an entry is dropped. Where only dots are wanted, no classes are computed.
+   Shapes are copied: for all that the compiler knows, writing an entry could change them. */
+static ALWAYS_INLINE size_t next_some(const struct observed *observed, struct entry_walk *walk, struct entry *entries,
+                                      uint64_t *dots)
 {
     const struct orcuckoo *filter = as_const_orcuckoo(&observed->base);
     const struct cuckoo_table *table = &filter->table;
@@ -833,15 +833,37 @@ static size_t next_entries(const struct observed *observed, struct entry_walk *w
         for (uint32_t slot = 0; slot < shape.bucket_size; slot++) {
             if (!words[slot])
                 continue;
-            struct place place = cuckoo_table_place(table, row, word_fingerprint(words[slot], shape));
-            entries[count++] = entry_of_slot(filter, word_tag(words[slot], shape), class_key(place, geometry));
+            uint64_t key = 0;
+            if (entries)
+                key = class_key(cuckoo_table_place(table, row, word_fingerprint(words[slot], shape)), geometry);
+            struct entry entry = entry_of_slot(filter, word_tag(words[slot], shape), key);
+            if (entries)
+                entries[count++] = entry;
+            else
+                dots[count++] = dot_number(entry.number, entry.counter);
         }
     }
     walk->place = row;
     for (; row >= shape.buckets && walk->node < table->stash.used && count < ENTRIES_AT_ONCE; walk->node++)
-        if (table->stash.nodes[walk->node].key)
-            entries[count++] = entry_of_node(&table->stash.nodes[walk->node]);
+        if (table->stash.nodes[walk->node].key) {
+            struct entry entry = entry_of_node(&table->stash.nodes[walk->node]);
+            if (entries)
+                entries[count++] = entry;
+            else
+                dots[count++] = dot_number(entry.number, entry.counter);
+        }
     return count;
+}
+
+static size_t next_entries(const struct observed *observed, struct entry_walk *walk,
+                           struct entry entries[ENTRIES_AT_ONCE])
+{
+    return next_some(observed, walk, entries, NULL);
+}
+
+static size_t next_dots(const struct observed *observed, struct entry_walk *walk, uint64_t dots[ROOM_FOR_DOTS])
+{
+    return next_some(observed, walk, NULL, dots);
 }
 
 static roost_status begin_reserve(struct observed *observed, uint64_t count)
@@ -914,7 +936,7 @@ static const struct entry_store orcuckoo_store = {
     .bytes = entry_bytes,
     .bytes_with = entry_bytes_with,
     .next = next_entries,
-    .next_dots = observed_next_dots,
+    .next_dots = next_dots,
     .reserve = begin_reserve,
     .release_reserve = end_reserve,
     .make_room = make_room_for,
