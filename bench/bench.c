@@ -145,11 +145,23 @@ static roost_config orcuckoo(uint64_t keys)
     return config;
 }
 
+/* As it is made without a capacity. */
+static roost_config growing(roost_kind kind)
+{
+    roost_config config = roost_config_default();
+    config.kind = kind;
+    config.scalable = true;
+    config.capacity = 0;
+    return config;
+}
+
 /* Room for what changes. */
 static void bench_replication(uint64_t keys)
 {
-    roost_config configs[] = {orcuckoo(keys + keys / 4), bloom(ROOST_BLOCKED, keys + keys / 4), cuckoo(keys, 1.25)};
-    static const char *const names[] = {"orcuckoo changes", "blocked Bloom changes", "cuckoo 8 bit changes"};
+    roost_config configs[] = {orcuckoo(keys + keys / 4), bloom(ROOST_BLOCKED, keys + keys / 4), cuckoo(keys, 1.25),
+                              growing(ROOST_ORCUCKOO), growing(ROOST_CUCKOO)};
+    static const char *const names[] = {"orcuckoo changes", "blocked Bloom changes", "cuckoo 8 bit changes",
+                                        "scalable orcuckoo changes", "scalable cuckoo changes"};
     for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
         bench_changes(names[i], &configs[i], keys, 1000);
         bench_changes(names[i], &configs[i], keys, 100000);
@@ -239,9 +251,8 @@ static void bench_windows(bool large)
 
 static int usage(void)
 {
-    fprintf(
-        stderr,
-        "usage: roost-bench [--large] [--growth | --reconcile | --one-call | --states] [--csv FILE] [--rounds N]\n");
+    fprintf(stderr, "usage: roost-bench [--large] [--growth | --reconcile | --one-call | --states | --changes] [--csv "
+                    "FILE] [--rounds N]\n");
     return 2;
 }
 
@@ -257,7 +268,8 @@ static FILE *open_csv(const char *path)
 
 int main(int argc, char **argv)
 {
-    bool large = false, only_growth = false, only_reconcile = false, only_one_call = false, only_states = false;
+    bool large = false, only_growth = false, only_reconcile = false, only_one_call = false, only_states = false,
+         only_changes = false;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--large") == 0)
             large = true;
@@ -269,6 +281,8 @@ int main(int argc, char **argv)
             only_one_call = true;
         else if (strcmp(argv[i], "--states") == 0)
             only_states = true;
+        else if (strcmp(argv[i], "--changes") == 0)
+            only_changes = true;
         else if (strcmp(argv[i], "--calls") == 0 && i + 1 < argc)
             return bench_calls(argv[++i], 1 << 16);
         else if (strcmp(argv[i], "--csv") == 0 && i + 1 < argc)
@@ -282,7 +296,7 @@ int main(int argc, char **argv)
         return usage();
     if (csv)
         fprintf(csv, "what,keys,figure,median,unit,best,machine_limit\n");
-    bool all = !only_growth && !only_reconcile && !only_one_call && !only_states;
+    bool all = !only_growth && !only_reconcile && !only_one_call && !only_states && !only_changes;
     if (all || only_one_call)
         bench_one_call(large);
     if (all)
@@ -291,6 +305,8 @@ int main(int argc, char **argv)
         bench_states(1 << 20);
         bench_removing_states(1 << 20);
     }
+    if (only_changes)
+        bench_replication(1 << 20);
     if (all || only_growth)
         bench_growth(large);
     if (all || only_reconcile)
