@@ -112,6 +112,7 @@ struct replacement {
     uint64_t count, room;
     uint64_t gone, gone_of[MOST_LENGTH + 1]; /* prefixes that the new one covers, */
     uint128 gone_sum;                        /* and the sum of their hashes */
+    bool is_last_resort;                     /* segments as they are do not take what is new */
 };
 
 static void note_gone(const struct prefix_table *table, struct replacement *replacement, uint64_t prefix)
@@ -226,8 +227,10 @@ static roost_status make_successor(struct prefix_table *table, struct replacemen
     successor->directory = owner_of(table, hash);
     successor->place = place_of(successor->directory, hash);
     const struct segment *old = segment_of(*successor->place);
-    bool grows = count == 1 && prefix_length(*prefixes) >= table->longest && prefix_length(*prefixes) >= old->depth;
-    successor->child = grows ? grown(table, old, *prefixes) : extended_copy(table, replacement, old, prefixes, count);
+    bool covers_none = prefix_length(*prefixes) >= table->longest && prefix_length(*prefixes) >= old->depth;
+    successor->child = replacement->is_last_resort ? 0 : extended_copy(table, replacement, old, prefixes, count);
+    if (!successor->child && count == 1 && covers_none)
+        successor->child = grown(table, old, *prefixes);
     if (!successor->child)
         successor->child = rebuilt(table, replacement, old, prefixes, count);
     if (!successor->child)
@@ -288,9 +291,10 @@ static roost_status make_successors(struct prefix_table *table, struct replaceme
     return status;
 }
 
-static roost_status add_by_replacement(struct prefix_table *table, const uint64_t *prefixes, uint64_t count)
+static roost_status add_by_replacement(struct prefix_table *table, const uint64_t *prefixes, uint64_t count,
+                                       bool is_last_resort)
 {
-    struct replacement replacement = {0};
+    struct replacement replacement = {.is_last_resort = is_last_resort};
     roost_status status = make_successors(table, &replacement, prefixes, count);
     if (status == ROOST_OK) {
         take_places(table, &replacement);
@@ -325,7 +329,7 @@ roost_status table_add(struct prefix_table *table, uint64_t prefix)
     struct directory *directory = owner_of(table, first_covered(prefix));
     struct segment *segment = segment_of(*place_of(directory, first_covered(prefix)));
     if (!segment_takes(segment, prefix_length(prefix)) || !put_in_place(table, directory, segment, prefix))
-        status = add_by_replacement(table, &prefix, 1);
+        status = add_by_replacement(table, &prefix, 1, true);
     if (status == ROOST_OK)
         grow_directory(table, directory);
     return status;
@@ -337,7 +341,9 @@ roost_status table_add_all(struct prefix_table *table, const uint64_t *prefixes,
         return ROOST_OK;
     if (count > table->count / 2)
         return table_rebuild_with(table, prefixes, count);
-    roost_status status = add_by_replacement(table, prefixes, count);
+    if (count == 1 && table->root)
+        return table_add(table, *prefixes);
+    roost_status status = add_by_replacement(table, prefixes, count, false);
     for (uint64_t before = 0; status == ROOST_OK && before != segments_of(table->root);) {
         before = segments_of(table->root);
         grow_directory(table, table->root);
