@@ -10,13 +10,13 @@ lines() {
 import random, sys
 terminator, draw = {"newline": b"\n", "null": b"\0"}[sys.argv[1]], random.Random(int(sys.argv[2]))
 seen, out = [b"x"], []
-for number in range(60000):
+for number in range(24000):
     kind = draw.random()
     line = b"" if kind < 0.02 else draw.choice(seen) if kind < 0.3 else b"%d-%d" % (number, draw.getrandbits(40)) if kind < 0.98 else draw.randbytes(draw.randrange(300))
-    if number in (20000, 41000):
+    if number in (8000, 16000):
         line = draw.randbytes(700000)
     line = line.replace(terminator, b"")
-    seen.append(line) if len(seen) < 20000 else None
+    seen.append(line) if len(seen) < 8000 else None
     out.append(line)
 sys.stdout.buffer.write(terminator.join(out) + b"end")
 PYTHON
