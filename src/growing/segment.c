@@ -131,7 +131,7 @@ struct segment *segment_copy(const struct segment *segment, const roost_allocato
     }
     if (segment->short_count)
         memcpy(copy->shorts, segment->shorts, segment->short_count * sizeof *copy->shorts);
-    if (segment->spill)
+    if (copy->spill)
         memcpy(copy->spill, segment->spill, spilled_bytes(segment, segment->spill_count));
     copy->used = segment->used;
     copy->prefixes = segment->prefixes;
@@ -573,8 +573,9 @@ uint32_t segment_covering(const struct segment *segment, uint64_t hash, struct p
     const struct slot_place place = slot_place_of(segment, hash);
     const uint64_t inverse = inverse_of(segment);
     const unsigned width = segment->slots.width;
+    const unsigned buckets = place.home != place.other ? 2 : 1;
     uint32_t count = 0;
-    for (unsigned other = 0; other <= (place.home != place.other); other++) {
+    for (unsigned other = 0; other < buckets; other++) {
         uint32_t bucket = other ? place.other : place.home;
         uint64_t slot = place.slot | (other ? in_other_bucket(segment) : 0);
         uint32_t matches = bucket_matches(slots_of(segment, bucket), width, slot);

@@ -339,9 +339,9 @@ roost_status table_add_all(struct prefix_table *table, const uint64_t *prefixes,
 {
     if (count == 0)
         return ROOST_OK;
-    if (count > table->count / 2)
+    if (!table->root || count > table->count / 2)
         return table_rebuild_with(table, prefixes, count);
-    if (count == 1 && table->root)
+    if (count == 1)
         return table_add(table, *prefixes);
     roost_status status = add_by_replacement(table, prefixes, count, false);
     for (uint64_t before = 0; status == ROOST_OK && before != segments_of(table->root);) {
