@@ -389,6 +389,17 @@ static int begin_or_refuse(struct merge_job *merge, struct target *target)
     return reply_status(target->ctx, status);
 }
 
+/* An argument that a thread reads. When the command ends, the server gives back what it allocated beyond the end of
+   arguments that are held, and may move them: so that is done before, or else the thread gets a copy. */
+static RedisModuleString *hold_for_thread(RedisModuleString *argument)
+{
+    if (!RedisModule_TrimStringAllocation)
+        return RedisModule_CreateStringFromString(NULL, argument);
+    RedisModuleString *held = RedisModule_HoldString(NULL, argument);
+    RedisModule_TrimStringAllocation(held);
+    return held;
+}
+
 int merge_incrementally(struct target *target, RedisModuleString *frame, uint64_t generation,
                         const struct merge_verb *verb)
 {
@@ -396,7 +407,7 @@ int merge_incrementally(struct target *target, RedisModuleString *frame, uint64_
     merge->job.job.class = &merge_class;
     merge->verb = verb;
     merge->memory.limit = settings.memory_limit;
-    merge->frame = RedisModule_HoldString(NULL, frame);
+    merge->frame = hold_for_thread(frame);
     merge->bytes.data = RedisModule_StringPtrLen(merge->frame, &merge->bytes.size);
     merge->begins = !target->filter || target_generation(target) < generation;
     merge->generation = generation;
