@@ -329,16 +329,16 @@ static inline bool is_slim(const struct roost_filter *filter)
 }
 
 /* NULL of a slim kind. */
-static inline struct filter_own *own_part(struct roost_filter *filter)
-{
-    return is_slim(filter) ? NULL : (struct filter_own *)(void *)((uint64_t *)(void *)filter + filter->own_at);
-}
-
 static ALWAYS_INLINE const struct filter_own *const_own_part(const struct roost_filter *filter)
 {
     return is_slim(filter)
                ? NULL
                : (const struct filter_own *)(const void *)((const uint64_t *)(const void *)filter + filter->own_at);
+}
+
+static inline struct filter_own *own_part(struct roost_filter *filter)
+{
+    return (struct filter_own *)(uintptr_t)const_own_part(filter);
 }
 
 /* A slim filter has no calls of its own, and prepares its seed each time. */

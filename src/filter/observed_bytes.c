@@ -222,8 +222,12 @@ static void gather_by_rank(void *context, struct entry entry)
     gather->count++;
 }
 
-/* Few of the entries: the others are passed over by their dots. */
-static void gather_few(const struct observed *filter, struct gather *gather)
+/* Visits few of the entries, by the ranks of their dots: the others are passed over without reading more of them. */
+typedef bool rank_test(const void *context, uint64_t rank);
+static inline __attribute__((always_inline)) void visit_wanted(const struct observed *filter,
+                                                               const struct rank_map *map, rank_test *is_wanted,
+                                                               const void *test_context, entry_visitor *visit,
+                                                               void *context)
 {
     struct entry entries[ENTRIES_AT_ONCE];
     uint64_t dots[ROOM_FOR_DOTS];
@@ -231,13 +235,19 @@ static void gather_few(const struct observed *filter, struct gather *gather)
     for (size_t count; (count = filter->store->next_dots(filter, &walk, dots)) > 0; here = walk) {
         uint64_t wanted = 0;
         for (size_t i = 0; i < count; i++)
-            wanted |= (uint64_t)(rank_of_dot(&gather->map, dots[i]) != NO_RANK) << i;
+            wanted |= (uint64_t)is_wanted(test_context, rank_of_dot(map, dots[i])) << i;
         if (wanted == 0)
             continue;
         (void)filter->store->next(filter, &here, entries);
         for (; wanted; wanted &= wanted - 1)
-            gather_by_rank(gather, entries[lowest_bit(wanted)]);
+            visit(context, entries[lowest_bit(wanted)]);
     }
+}
+
+static inline bool has_rank(const void *context, uint64_t rank)
+{
+    (void)context;
+    return rank != NO_RANK;
 }
 
 #define FEW_OF 8
@@ -246,7 +256,7 @@ static void gather_members(const struct observed *filter, struct gather *gather,
                            struct sort_pair *scratch)
 {
     if (gather->by_rank && dots->dots < filter->store->count(filter) / FEW_OF) {
-        gather_few(filter, gather);
+        visit_wanted(filter, &gather->map, has_rank, NULL, gather_by_rank, gather);
     } else if (gather->by_rank) {
         visit_entries(filter, gather_by_rank, gather);
     } else {
@@ -1092,8 +1102,9 @@ static struct rank_set rank_set_of(const uint64_t *ranks, uint64_t count, uint64
     return set;
 }
 
-static inline bool is_in_set(const struct rank_set *set, uint64_t rank)
+static inline bool is_in_set(const void *context, uint64_t rank)
 {
+    const struct rank_set *set = context;
     if (set->bits)
         return rank != NO_RANK && (set->bits[rank / 64] >> rank % 64 & 1) != 0;
     uint64_t below = 0;
@@ -1105,21 +1116,10 @@ static inline bool is_in_set(const struct rank_set *set, uint64_t rank)
     return below < set->count && set->ranks[below] == rank;
 }
 
-static void drop_ranks(struct observed *filter, const struct rank_map *map, const struct rank_set *set)
+static void drop_entry(void *context, struct entry entry)
 {
-    struct entry entries[ENTRIES_AT_ONCE];
-    uint64_t dots[ROOM_FOR_DOTS];
-    struct entry_walk walk = {0}, here = {0};
-    for (size_t count; (count = filter->store->next_dots(filter, &walk, dots)) > 0; here = walk) {
-        uint64_t wanted = 0;
-        for (size_t i = 0; i < count; i++)
-            wanted |= (uint64_t)is_in_set(set, rank_of_dot(map, dots[i])) << i;
-        if (wanted == 0)
-            continue;
-        (void)filter->store->next(filter, &here, entries);
-        for (; wanted; wanted &= wanted - 1)
-            filter->store->drop(filter, entries[lowest_bit(wanted)]);
-    }
+    struct observed *filter = context;
+    filter->store->drop(filter, entry);
 }
 
 /* Drops the dots of these ranks, ascending. */
@@ -1134,7 +1134,7 @@ roost_status observed_resolve_positions(roost_filter *base, bool *changed, const
     if (!rank_map_init(&map, filter, space))
         return ROOST_NO_MEMORY;
     struct rank_set set = rank_set_of(positions, count, space->dots, before, &base->environment.allocator);
-    drop_ranks(filter, &map, &set);
+    visit_wanted(filter, &map, is_in_set, &set, drop_entry, filter);
     memory_release(&base->environment.allocator, set.bits);
     rank_map_release(&map);
     *changed |= filter->store->count(filter) < before;

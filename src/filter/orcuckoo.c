@@ -300,7 +300,7 @@ static roost_status overflow(struct orcuckoo *filter, struct entry entry)
     const roost_environment *environment = &filter->own.environment;
     if (observed_bytes(&filter->observed) - stash_bytes(stash) + stash_bytes_with(stash, 1) > environment->memory_limit)
         return ROOST_TOO_LARGE;
-    uint64_t tag = stash_tag(entry.number, entry.counter);
+    uint64_t tag = dot_number(entry.number, entry.counter);
     return stash_insert(stash, &environment->allocator, entry.key, tag) ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
@@ -473,7 +473,7 @@ bool holds_entry(const struct orcuckoo *filter, const struct place *place, uint3
     return find_in_slots(filter, place, number, counter, &match) ||
            (filter->table.stash.count &&
             stash_find_entry(&filter->table.stash, class_key(*place, filter->table.geometry),
-                             stash_tag(number, counter)) != NO_NODE);
+                             dot_number(number, counter)) != NO_NODE);
 }
 
 static bool drop_entry(struct orcuckoo *filter, const struct place *place, struct entry entry)
@@ -483,7 +483,7 @@ static bool drop_entry(struct orcuckoo *filter, const struct place *place, struc
         drop_slot(filter, &match, entry.key);
         return true;
     }
-    uint64_t node = stash_find_entry(&filter->table.stash, entry.key, stash_tag(entry.number, entry.counter));
+    uint64_t node = stash_find_entry(&filter->table.stash, entry.key, dot_number(entry.number, entry.counter));
     if (node == NO_NODE)
         return false;
     drop_node(filter, node);
@@ -527,7 +527,7 @@ static roost_status put_over(struct orcuckoo *filter, struct entry entry, struct
     } else if (node != NO_NODE) {
         remove_node(filter, node);
         stash_insert(stash, &filter->observed.base.environment.allocator, entry.key,
-                     stash_tag(entry.number, entry.counter));
+                     dot_number(entry.number, entry.counter));
     } else {
         return overflow(filter, entry);
     }
@@ -540,7 +540,7 @@ static void drop_rest(struct orcuckoo *filter, struct entry entry, const struct 
     struct stash *stash = &filter->table.stash;
     while (count > 0)
         drop_slot(filter, &matches[--count], entry.key);
-    uint64_t newcomer = stash_find_entry(stash, entry.key, stash_tag(entry.number, entry.counter)), node;
+    uint64_t newcomer = stash_find_entry(stash, entry.key, dot_number(entry.number, entry.counter)), node;
     while ((node = stash_find_class(stash, entry.key)) != NO_NODE) {
         if (node == newcomer) {
             if (!stash->nodes[node].next)

@@ -42,11 +42,6 @@ static inline uint64_t slot_tag(const struct orcuckoo *filter, uint32_t index, u
     return (uint64_t)index << filter->counter_bits | counter;
 }
 
-static inline uint64_t stash_tag(uint32_t number, uint32_t counter)
-{
-    return (uint64_t)number << 32 | counter;
-}
-
 static inline uint32_t slot_tag_index(const struct orcuckoo *filter, uint64_t tag)
 {
     return (uint32_t)(tag >> filter->counter_bits);

@@ -14,13 +14,13 @@
 
 void tagged_init(struct prefix_table *table, uint64_t seed, const roost_environment *environment);
 
-/* Adds an entry that is not there. ROOST_NO_MEMORY, ROOST_TOO_LARGE: nothing has changed. */
 /* For hashes in turn that nothing covers: puts the prefix of this length, with this tag and then one more for each.
    Returns after how many: until one is covered, or needs more than a slot. */
 size_t tagged_put_many(struct prefix_table *table, const roost_hash *hashes, size_t count, unsigned length,
                        uint64_t tag);
 /* The same of entries: those whose hash nothing covers, from the first on; there are TAGGED_AT_ONCE at most. */
 size_t tagged_put_entries(struct prefix_table *table, const struct prefix_entry *entries, size_t count);
+/* Adds an entry that is not there. ROOST_NO_MEMORY, ROOST_TOO_LARGE: nothing has changed. */
 roost_status tagged_put(struct prefix_table *table, struct prefix_entry entry);
 /* The same where it is known that there is no entry of this prefix. */
 roost_status tagged_put_first(struct prefix_table *table, struct prefix_entry entry);

@@ -310,7 +310,7 @@ static void put_stash(const struct universe *universe, struct orcuckoo *filter, 
         for (int i = 0; i < to - from; i++) {
             int place = i == 0 ? from : to - i;
             struct entry entry = entry_for(universe, filter, classes, layout->stash[place] - 1u);
-            must(stash_insert(&filter->table.stash, allocator, entry.key, stash_tag(entry.number, entry.counter)),
+            must(stash_insert(&filter->table.stash, allocator, entry.key, dot_number(entry.number, entry.counter)),
                  "memory");
             filter->observed.sum += entry_hash(&filter->observed, entry);
         }
