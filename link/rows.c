@@ -1,6 +1,6 @@
 /*
- * A hash table with chains, which doubles as it fills and can be made smaller. A row without work takes 64 bytes for each region and about 60
- * more with its key:
+ * A hash table with chains, which doubles as it fills and can be made smaller. A row without work takes 64 bytes for
+ * each region and about 60 more with its key:
  *
  *     row | view of region 0 | view of region 1 | ... | key
  */
