@@ -13,7 +13,7 @@
  * be NULL for the defaults, and is copied.
  *
  * Threads: any number of threads may call functions that take a `const roost_filter *` at the same time. A function
- * that takes a plain `roost_filter *` needs the filter for itself. Two filters share nothing. The same holds for every
+ * that takes a plain `roost_filter *` needs the filter for itself. Two filters share nothing that changes. The same holds for every
  * other object of the library.
  *
  * Ownership: what `new`, `clone` and `decode` return belongs to the caller, who frees it with `free`; a buffer that a
@@ -176,6 +176,11 @@ ROOST_API void roost_filter_free(roost_filter *filter);
 /*
  * Copies a filter with its state, configuration and environment to `*copy`, which is NULL on failure. The copy is a
  * replica of its own: it has no actor, no journal and no cursors.
+ *
+ * A copy of a scalable cuckoo filter takes a pointer for every two thousand elements: the two share memory, and each
+ * makes a part of it its own when it changes it. They may belong to different threads. So a snapshot costs little, and
+ * the first changes after it a few microseconds more, and memory (also removals). roost_info.bytes_memory counts what
+ * is shared for each of them.
  */
 ROOST_API ROOST_MUST_CHECK roost_status roost_filter_clone(const roost_filter *filter, roost_filter **copy);
 
@@ -263,7 +268,7 @@ ROOST_API roost_status roost_filter_remove_hash(roost_filter *filter, bool *chan
 
 /*
  * Removes `count` elements, as that many calls of roost_filter_remove do, and much faster. `changed` is NULL or has
- * `count` places.
+ * `count` places. Where memory fails, some may have been removed, and `changed` tells which.
  *
  * Errors: ROOST_UNSUPPORTED.
  */

@@ -90,8 +90,9 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_copy_job_new(roost_copy_job **copy
 
 /*
  * Copies at most `effort` pages of 4 KiB, about a microsecond each; where the filter changes faster than that, later
- * steps take longer. `*done` tells whether it was the last step. Windows and counters are copied in one step. After a
- * failure the job can only be freed.
+ * steps take longer. `*done` tells whether it was the last step. Windows and counters are copied in one step, and so
+ * are scalable cuckoo filters, which share memory with their copy if both have the same allocator (roost_filter_clone).
+ * After a failure the job can only be freed.
  */
 ROOST_API ROOST_MUST_CHECK roost_status roost_copy_job_step(roost_copy_job *copying, roost_filter *filter, bool *done,
                                                             uint64_t effort);

@@ -18,6 +18,12 @@
 /* The default where a member is missing. */
 roost_allocator allocator_or_default(roost_allocator allocator);
 
+/* Whether memory of one may be released by the other. */
+static inline bool same_allocator(const roost_allocator *one, const roost_allocator *other)
+{
+    return one->allocate == other->allocate && one->release == other->release && one->context == other->context;
+}
+
 static inline void *memory_allocate(const roost_allocator *allocator, size_t size)
 {
     return allocator->allocate(allocator->context, size);

@@ -196,7 +196,7 @@ struct filter_incremental {
      * A clone in slices (../frame/copy_job.c), for an environment of its own; NULL where filters are small. copy_open
      * makes an empty filter. copy_some copies pages that have changed since they were copied, subtracts each from the
      * effort, and sets *clean if none is left; the filter may change between two calls. When none is left, and at the
-     * same moment, copy_rest does what is short. One copy at a time.
+     * same moment, copy_rest does what is short. One copy at a time. Without copy_some all of it is short.
      */
     roost_status (*copy_open)(const roost_filter *filter, roost_filter **copy, const roost_environment *environment);
     roost_status (*copy_some)(roost_filter *filter, roost_filter *copy, uint64_t *effort, bool *clean);

@@ -80,6 +80,9 @@ struct entry_store {
     /* Takes in entries (at most ENTRIES_AT_ONCE) whose dots are new and whose actors have numbers; causal context and
        journal are left to the caller, the sum of hashes is not. On failure some may have been taken. */
     roost_status (*take)(struct observed *filter, const struct entry *entries, size_t count);
+    /* From now on entries of this class can be dropped without fail, and with a reserve be taken; false without memory.
+       NULL where they always can. */
+    bool (*own)(struct observed *filter, uint64_t key);
     /* Drops this very entry, if it is there; the journal notes it. */
     bool (*drop)(struct observed *filter, struct entry entry);
     bool (*holds)(const struct observed *filter, struct entry entry);

@@ -919,10 +919,33 @@ static roost_status number_all_or_none(struct observed *filter, struct ready_del
     return status;
 }
 
+static bool own_class(struct observed *filter, uint64_t key)
+{
+    return !filter->store->own || filter->store->own(filter, key);
+}
+
+static bool own_delta(struct observed *filter, struct delta_reader *delta)
+{
+    struct hint_reader hints;
+    struct delta_item item = {0};
+    bool owned = true;
+    if (!filter->store->own)
+        return true;
+    delta_rewind(delta);
+    for (uint64_t i = 0; i < delta->live && owned; i++)
+        owned = next_live(delta, &item) && own_class(filter, item.key);
+    hints_begin(&hints, delta);
+    for (uint64_t i = 0; i < delta->hinted && owned; i++)
+        owned = next_hint(&hints, delta, &item) && own_class(filter, item.key);
+    return owned;
+}
+
 /* Does everything that can fail. */
 static roost_status ready_delta(struct observed *filter, struct ready_delta *ready)
 {
     roost_status status = filter->store->reserve(filter, ready->delta.live);
+    if (status == ROOST_OK && !own_delta(filter, &ready->delta))
+        status = ROOST_NO_MEMORY;
     if (status == ROOST_OK && !prepare_causal(filter, &ready->joined, &ready->delta))
         status = ROOST_NO_MEMORY;
     return status == ROOST_OK ? number_all_or_none(filter, ready) : status;
@@ -1116,10 +1139,26 @@ static inline bool is_in_set(const void *context, uint64_t rank)
     return below < set->count && set->ranks[below] == rank;
 }
 
-static void drop_entry(void *context, struct entry entry)
+struct entries_found {
+    struct entry *list;
+    uint64_t count;
+};
+
+static void list_found(void *context, struct entry entry)
 {
-    struct observed *filter = context;
-    filter->store->drop(filter, entry);
+    struct entries_found *found = context;
+    found->list[found->count++] = entry;
+}
+
+/* All of them, or none. */
+static roost_status drop_found(struct observed *filter, const struct entries_found *found)
+{
+    for (uint64_t i = 0; i < found->count; i++)
+        if (!own_class(filter, found->list[i].key))
+            return ROOST_NO_MEMORY;
+    for (uint64_t i = 0; i < found->count; i++)
+        filter->store->drop(filter, found->list[i]);
+    return ROOST_OK;
 }
 
 /* Drops the dots of these ranks, ascending. */
@@ -1127,16 +1166,21 @@ roost_status observed_resolve_positions(roost_filter *base, bool *changed, const
                                         const uint64_t *positions, uint64_t count)
 {
     struct observed *filter = as_observed(base);
+    const roost_allocator *allocator = &base->environment.allocator;
     struct rank_map map;
-    uint64_t before = filter->store->count(filter);
+    uint64_t entries = filter->store->count(filter);
     if (count == 0)
         return ROOST_OK;
     if (!rank_map_init(&map, filter, space))
         return ROOST_NO_MEMORY;
-    struct rank_set set = rank_set_of(positions, count, space->dots, before, &base->environment.allocator);
-    visit_wanted(filter, &map, is_in_set, &set, drop_entry, filter);
-    memory_release(&base->environment.allocator, set.bits);
+    struct rank_set set = rank_set_of(positions, count, space->dots, entries, allocator);
+    struct entries_found found = {.list = memory_allocate(allocator, count * sizeof *found.list)};
+    if (found.list)
+        visit_wanted(filter, &map, is_in_set, &set, list_found, &found);
+    roost_status status = found.list ? drop_found(filter, &found) : ROOST_NO_MEMORY;
+    memory_release(allocator, found.list);
+    memory_release(allocator, set.bits);
     rank_map_release(&map);
-    *changed |= filter->store->count(filter) < before;
-    return ROOST_OK;
+    *changed |= status == ROOST_OK && found.count > 0;
+    return status;
 }

@@ -13,6 +13,8 @@
  *
  * A writer that is faster than the copying would keep it from ending: each pass may use slices that are twice as long.
  *
+ * Growing cuckoo filters have no pages to copy: the copy shares their segments (../growing/segment.c), at one moment.
+ *
  * Windows and counters, which are small, are encoded and decoded.
  */
 #include "frame.h"
@@ -74,7 +76,8 @@ roost_status roost_copy_job_step(roost_copy_job *copying, roost_filter *filter, 
     if (!kind->incremental.copy_open)
         return copy_at_once(copying, filter);
     uint64_t most = effort_for(copying, filter, effort), left = most;
-    roost_status status = kind->incremental.copy_some(filter, copying->copy, &left, done);
+    roost_status status =
+        kind->incremental.copy_some ? kind->incremental.copy_some(filter, copying->copy, &left, done) : ROOST_OK;
     copying->copied += most - left;
     if (status == ROOST_OK && *done)
         status = kind->incremental.copy_rest(filter, copying->copy);

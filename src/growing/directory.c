@@ -45,6 +45,31 @@ void free_segment(struct prefix_table *table, struct segment *segment)
     segment_free(segment, &table->allocator);
 }
 
+static bool own_segment(struct prefix_table *table, node *place)
+{
+    struct segment *segment = segment_of(*place);
+    if (!segment_is_shared(segment))
+        return true;
+    struct segment *copy = segment_copy(segment, &table->allocator);
+    if (!copy)
+        return false;
+    table->bytes += segment_bytes(copy);
+    free_segment(table, segment);
+    *place = (node)copy;
+    return true;
+}
+
+bool own_segments(struct prefix_table *table, uint64_t first, uint64_t last)
+{
+    for (uint64_t end = 0; end < last; first = end + 1) {
+        node *place = place_of(owner_of(table, first), first);
+        if (!own_segment(table, place))
+            return false;
+        end = range_end(segment_of(*place)->start, segment_of(*place)->depth);
+    }
+    return true;
+}
+
 void free_directory(struct prefix_table *table, struct directory *directory)
 {
     struct directory *last = NULL; /* both halves of a range share a nested one */

@@ -20,7 +20,6 @@ struct prefix_table {
     uint64_t bytes; /* of memory */
     uint64_t most_bytes;
     uint64_t expected; /* so many entries are on their way in all */
-    uint32_t copy_job; /* number of the latest (table_copy_some) */
     uint32_t target;   /* prefixes of a segment, on average; small in tests */
     uint8_t longest;   /* prefix that ever was in the table */
     uint8_t coming;    /* prefixes of this length will soon be added: segments that are made have room for them */
@@ -92,6 +91,8 @@ uint128 sum_of(const struct prefix_table *table, uint64_t start, const uint64_t 
 /* Memory for so many prefixes of this table; false if there is none. To be released by its `prefixes`. */
 bool allocate_run(const struct prefix_table *table, struct prefix_run *run, uint64_t room);
 void free_segment(struct prefix_table *table, struct segment *segment);
+/* The segments that have hashes of this range are this table's alone from now on. False without memory: some may be. */
+bool own_segments(struct prefix_table *table, uint64_t first, uint64_t last);
 /* After the next segment was cut: once all are, the next round begins. */
 void advance_split(struct prefix_table *table, struct directory *directory);
 /* Cuts a segment in two if there are more prefixes than the directory is made for. */

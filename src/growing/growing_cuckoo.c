@@ -165,14 +165,9 @@ static roost_status growing_copy_open(const roost_filter *filter, roost_filter *
     return open_any(copy, filter->config, environment);
 }
 
-static roost_status growing_copy_some(roost_filter *filter, roost_filter *copy, uint64_t *effort, bool *clean)
-{
-    return set_copy_some(&as_growing(filter)->set, &as_growing(copy)->set, copy, effort, clean);
-}
-
 static roost_status growing_copy_rest(roost_filter *filter, roost_filter *copy)
 {
-    roost_status status = set_copy_rest(&as_growing(filter)->set, &as_growing(copy)->set, copy);
+    roost_status status = set_copy(&as_growing(copy)->set, copy, &as_growing(filter)->set);
     if (status == ROOST_OK)
         find_level(as_growing(copy));
     return status;
@@ -667,7 +662,6 @@ const struct filter_kind growing_cuckoo_kind = {
              .extent = growing_extent},
     .journal = {.is_change = growing_is_change},
     .incremental = {.copy_open = growing_copy_open,
-                    .copy_some = growing_copy_some,
                     .copy_rest = growing_copy_rest,
                     .cut = growing_cut,
                     .move = growing_move},

@@ -224,17 +224,12 @@ static roost_status growing_copy_open(const roost_filter *filter, roost_filter *
     return open_with(copy, filter->config, environment);
 }
 
-static roost_status growing_copy_some(roost_filter *filter, roost_filter *copy, uint64_t *effort, bool *clean)
-{
-    return table_copy_some(&as_growing_orcuckoo(filter)->table, &as_growing_orcuckoo(copy)->table, effort, clean);
-}
-
 static roost_status growing_copy_rest(roost_filter *filter, roost_filter *copy)
 {
     struct growing_orcuckoo *twin = as_growing_orcuckoo(copy);
     if (!copy_all_but_entries(twin, as_growing_orcuckoo(filter)))
         return ROOST_NO_MEMORY;
-    return table_copy_rest(&as_growing_orcuckoo(filter)->table, &twin->table);
+    return table_copy(&twin->table, &as_growing_orcuckoo(filter)->table);
 }
 
 static bool growing_move(roost_filter *base, const struct memory_mover *mover, uint64_t place)
@@ -334,6 +329,17 @@ static void count_out(struct observed *filter, struct entry entry)
     note_change(filter, CHANGE_DEAD, entry.key, entry.number, entry.counter);
 }
 
+static bool own(struct observed *filter, uint64_t key)
+{
+    return tagged_own(&as_growing_orcuckoo(&filter->base)->table, prefix_at(key));
+}
+
+/* An element's entries are where its hash is. */
+static bool own_hash(struct growing_orcuckoo *filter, uint64_t hash)
+{
+    return tagged_own(&filter->table, prefix_of(hash, MOST_LENGTH));
+}
+
 static bool drop(struct observed *filter, struct entry entry)
 {
     bool dropped = tagged_drop(&as_growing_orcuckoo(&filter->base)->table, prefix_entry_of(entry));
@@ -359,6 +365,7 @@ static const struct entry_store growing_store = {
     .release_reserve = release_reserve,
     .make_room = make_room,
     .take = take,
+    .own = own,
     .drop = drop,
     .holds = holds,
     .open_alike = open_alike,
@@ -471,6 +478,8 @@ static roost_status add_hash(struct growing_orcuckoo *filter, uint64_t hash, boo
         return ROOST_FULL;
     entry.key = prefix_position(prefix);
     *fresh = count == 0 || !is_set;
+    if (!own_hash(filter, hash))
+        return ROOST_NO_MEMORY;
     limit_table(filter);
     if (count == 0)
         status = tagged_put_first(&filter->table, prefix_entry_of(entry));
@@ -552,8 +561,12 @@ static bool remove_hash(struct growing_orcuckoo *filter, uint64_t hash)
 
 static roost_status growing_remove(roost_filter *base, bool *changed, const roost_hash *hashes, size_t count)
 {
+    struct growing_orcuckoo *filter = as_growing_orcuckoo(base);
+    for (size_t i = 0; i < count; i++)
+        if (!own_hash(filter, hashes[i].high))
+            return ROOST_NO_MEMORY;
     for (size_t i = 0; i < count; i++) {
-        bool removed = remove_hash(as_growing_orcuckoo(base), hashes[i].high);
+        bool removed = remove_hash(filter, hashes[i].high);
         if (changed)
             changed[i] = removed;
     }
@@ -577,6 +590,8 @@ static roost_status growing_remove_one(roost_filter *base, bool *changed, roost_
     struct prefix_entry covering[MOST_COVERING];
     if (!base->config->multiset)
         return ROOST_UNSUPPORTED;
+    if (!own_hash(filter, hash.high))
+        return ROOST_NO_MEMORY;
     uint32_t count = tagged_covering(&filter->table, hash.high, covering, MOST_COVERING), chosen = 0;
     for (uint32_t i = 1; i < count; i++)
         if (goes_first(&filter->observed, covering[i], covering[chosen]))
@@ -595,6 +610,8 @@ static roost_status growing_remove_dot(roost_filter *base, bool *changed, roost_
     uint32_t number = actors_find(&filter->observed.actors, dot.actor);
     if (number == NO_ACTOR || dot.counter == 0 || dot.counter > UINT32_MAX)
         return ROOST_OK;
+    if (!own_hash(filter, hash.high))
+        return ROOST_NO_MEMORY;
     for (unsigned length = SHORTEST_CLASS; length <= MOST_LENGTH && !*changed; length++) {
         uint64_t prefix = prefix_of(hash.high, length);
         if (filter->table.counts[length] == 0)
@@ -701,7 +718,6 @@ const struct filter_kind growing_orcuckoo_kind = {
                 .numbers_after_decode = observed_numbers_after_decode,
                 .numbers_before_decode = observed_numbers_before_decode},
     .incremental = {.copy_open = growing_copy_open,
-                    .copy_some = growing_copy_some,
                     .copy_rest = growing_copy_rest,
                     .cut = observed_cut,
                     .sweep = growing_orcuckoo_sweep,

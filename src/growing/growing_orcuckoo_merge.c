@@ -571,7 +571,6 @@ static roost_status build_table(struct merge *merge, uint64_t about)
     const roost_environment environment = whole_environment(&merge->filter->observed.base);
     tagged_init(built, merge->filter->table.seed, &environment);
     built->target = merge->filter->table.target;
-    built->copy_job = merge->filter->table.copy_job;
     built->root = new_directory(built, 0, about / built->target);
     if (!built->root)
         return ROOST_NO_MEMORY;
@@ -602,13 +601,29 @@ static roost_status build_changes(struct merge *merge)
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */
 
+static bool own_entries(struct prefix_table *table, const struct entry_list *list)
+{
+    for (uint64_t i = 0; i < list->count; i++)
+        if (!tagged_own(table, list->entries[i].prefix))
+            return false;
+    return true;
+}
+
+/* So that it cannot fail. */
+static roost_status prepare_in_place(struct merge *merge)
+{
+    struct prefix_table *table = &merge->filter->table;
+    roost_status status = tagged_reserve(table, merge->added.count);
+    bool fails = status == ROOST_OK && !(own_entries(table, &merge->removed) && own_entries(table, &merge->added));
+    return fails ? ROOST_NO_MEMORY : status;
+}
+
 /* All that can fail. */
 static roost_status prepare(struct merge *merge)
 {
     struct observed *filter = &merge->filter->observed;
     uint64_t before = observed_bytes(filter);
-    roost_status status =
-        are_few(merge) ? tagged_reserve(&merge->filter->table, merge->added.count) : build_changes(merge);
+    roost_status status = are_few(merge) ? prepare_in_place(merge) : build_changes(merge);
     if (status != ROOST_OK)
         return status;
     uint64_t grown = merge->joined.room > filter->causal.room ? merge->joined.room - filter->causal.room : 0;
@@ -726,9 +741,13 @@ roost_status growing_orcuckoo_sweep(roost_filter *base, struct sweep *sweep, con
         sweep->node = walk.hash;
         if (is_next && seen >= most)
             return ROOST_OK; /* which is visited the next time */
-        for (uint32_t i = 0; i < count; i++)
-            if (has_seen_removed(&view, entry_of_prefix(entries[i])))
-                filter->observed.store->drop(&filter->observed, entry_of_prefix(entries[i]));
+        for (uint32_t i = 0; i < count; i++) {
+            if (!has_seen_removed(&view, entry_of_prefix(entries[i])))
+                continue;
+            if (!tagged_own(&filter->table, entries[i].prefix))
+                return ROOST_NO_MEMORY;
+            filter->observed.store->drop(&filter->observed, entry_of_prefix(entries[i]));
+        }
         if (walk.position & TAGGED_IN_CROWD && seen + count >= most) {
             sweep->row = (uint32_t)walk.position + 1; /* one more, as 0 is none */
             return ROOST_OK;

@@ -431,27 +431,6 @@ roost_status set_copy(struct prefix_set *copy, const roost_filter *owner, const 
     return status;
 }
 
-/* The set may have become a table since the copy began. */
-roost_status set_copy_some(struct prefix_set *set, struct prefix_set *copy, const roost_filter *owner, uint64_t *effort,
-                           bool *clean)
-{
-    *clean = true;
-    if (!set->in_table)
-        return ROOST_OK;
-    if (!copy->in_table) {
-        struct prefix_table *table = new_table(owner);
-        if (!table)
-            return ROOST_NO_MEMORY;
-        put_table(copy, owner, table);
-    }
-    return table_copy_some(set->table, copy->table, effort, clean);
-}
-
-roost_status set_copy_rest(const struct prefix_set *set, struct prefix_set *copy, const roost_filter *owner)
-{
-    return set->in_table ? table_copy_rest(set->table, copy->table) : set_copy(copy, owner, set);
-}
-
 bool set_move(struct prefix_set *set, const struct memory_mover *mover, uint64_t place)
 {
     if (!set->in_table) {

@@ -70,11 +70,8 @@ roost_status set_list_positions(const struct prefix_set *set, uint64_t *position
 /* The positions of all, in no order. */
 roost_status set_visit_positions(const struct prefix_set *set, position_visitor *visit, void *context);
 
+/* Into an empty set, of another owner. */
 roost_status set_copy(struct prefix_set *copy, const roost_filter *owner, const struct prefix_set *set);
-/* As those of tables. The copy has another owner. */
-roost_status set_copy_some(struct prefix_set *set, struct prefix_set *copy, const roost_filter *owner, uint64_t *effort,
-                           bool *clean);
-roost_status set_copy_rest(const struct prefix_set *set, struct prefix_set *copy, const roost_filter *owner);
 bool set_move(struct prefix_set *set, const struct memory_mover *mover, uint64_t place);
 
 uint64_t set_bytes(const struct prefix_set *set);

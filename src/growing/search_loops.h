@@ -187,11 +187,11 @@ static ALWAYS_INLINE bool put_in_row(const struct row *row, size_t i, struct two
     return true;
 }
 
-/* Whether a segment takes it as it is, and has nothing beside its slots. */
+/* Whether a segment takes it as it is, has nothing beside its slots, and is no other table's. */
 static ALWAYS_INLINE bool takes_as_it_is(const struct segment *segment, struct prefix_entry entry, bool tagged)
 {
-    return segment->spill_count == 0 && segment_takes(segment, prefix_length(entry.prefix)) &&
-           (!tagged || segment_takes_tag(segment, entry.tag));
+    return segment->spill_count == 0 && !segment_is_shared(segment) &&
+           segment_takes(segment, prefix_length(entry.prefix)) && (!tagged || segment_takes_tag(segment, entry.tag));
 }
 
 static ALWAYS_INLINE size_t put_row(const struct directory *root, struct put_many *put, bool *added,
@@ -218,7 +218,6 @@ static ALWAYS_INLINE size_t put_row(const struct directory *root, struct put_man
             entry = put->entries[put->count];
         if (!takes_as_it_is(row.segments[i], entry, tagged) || !put_in_row(&row, i, buckets, entry, tagged))
             return i;
-        row.segments[i]->copied_by = 0;
         put->count++;
         if (tagged) {
             put->tag++;

@@ -31,12 +31,18 @@
  * the segment has plenty of them is spilled: it goes to a sorted list that look-ups search when the slots have nothing,
  * and that is empty unless somebody chose the keys.
  *
+ * Copies share. A copy of a table takes the segments of the original, which then count their sharers; a table that wants
+ * to change a segment with others makes a copy of it first. So a copy of a filter costs a pointer for each segment, and
+ * two that have a history in common have most of their memory in common. The tables may be in different threads: nobody
+ * writes to a segment while it has sharers, but for their number.
+ *
  * What the list of short prefixes names is not in slots, and what is in slots and covered by that list is index, since
  * nothing else can be covered. Segments with tags have no such list: their short prefixes are in the crowd of the table
  * (tagged.c), as is what finds no slot.
  */
 #include "segment.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "crowd.h"
@@ -62,13 +68,26 @@ static size_t bytes_of_block(const struct segment *segment, unsigned i)
 
 void segment_free(struct segment *segment, const roost_allocator *allocator)
 {
-    if (!segment)
+    if (!segment || atomic_fetch_sub_explicit(&segment->sharers, 1, memory_order_acq_rel) != 0)
         return;
     for (unsigned i = 0; i < segment->block_count; i++)
         memory_release(allocator, segment->blocks[i]);
     memory_release(allocator, segment->shorts);
     memory_release(allocator, segment->spill);
     memory_release(allocator, segment);
+}
+
+void segment_share(struct segment *segment)
+{
+    atomic_fetch_add_explicit(&segment->sharers, 1, memory_order_relaxed);
+}
+
+/* Their number may change meanwhile. */
+static void copy_all_but_sharers(struct segment *copy, const struct segment *segment)
+{
+    const size_t before = offsetof(struct segment, sharers), after = before + sizeof segment->sharers;
+    memcpy(copy, segment, before);
+    memcpy((char *)copy + after, (const char *)segment + after, sizeof *segment - after);
 }
 
 /* An empty segment of this shape. */
@@ -78,9 +97,8 @@ struct segment *segment_allocate_like(const struct segment *shape, const roost_a
     struct segment *segment = memory_allocate(allocator, sizeof *segment + pointers);
     if (!segment)
         return NULL;
-    *segment = *shape;
+    copy_all_but_sharers(segment, shape);
     segment->used = segment->prefixes = segment->short_count = segment->spill_count = segment->spill_room = 0;
-    segment->copied_by = 0;
     segment->short_room = shape->short_count;
     segment->shorts = NULL;
     segment->spill = NULL;

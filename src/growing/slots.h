@@ -7,6 +7,7 @@
 #ifndef GROWING_SLOTS_H
 #define GROWING_SLOTS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -69,10 +70,10 @@ struct segment {
     uint16_t last_slots, last_tags; /* bytes of the last block with slots, and of the last with tags */
     uint8_t number_bits;            /* of a tag that are the actor's number, the lowest ones */
     /* An addition changes some of what follows. */
-    uint128 sum;        /* of the hashes of the prefixes that begin here: kept by the table */
-    uint32_t prefixes;  /* that it holds, with those that began before it */
-    uint32_t copied_by; /* the copy job that has it as it is (table_copy_some) */
-    uint32_t used;      /* slots */
+    uint128 sum;              /* of the hashes of the prefixes that begin here: kept by the table */
+    uint32_t prefixes;        /* that it holds, with those that began before it */
+    _Atomic uint32_t sharers; /* tables that have it beside this one: it does not change then (segment.c) */
+    uint32_t used;            /* slots */
     uint32_t spill_room, short_count, short_room;
     /* Look-ups read what follows, and nothing else of it. */
     uint32_t spill_count;
@@ -83,6 +84,12 @@ struct segment {
     uint64_t place_mask; /* these bits, where they are once the range is shifted out */
     uint8_t *blocks[];
 };
+
+/* Once it says no, whatever others read of the segment was read before. */
+static inline bool segment_is_shared(const struct segment *segment)
+{
+    return atomic_load_explicit(&segment->sharers, memory_order_acquire) != 0;
+}
 
 static inline uint64_t pack_tag(uint64_t tag, unsigned number_bits)
 {

@@ -92,7 +92,6 @@ static bool put_in_place(struct prefix_table *table, struct directory *directory
     }
     uint128 hash = hash_number(table->seed, prefix);
     segment->sum += hash;
-    segment->copied_by = 0;
     directory->count += 1 - (uint64_t)count;
     table_count_in(table, prefix, hash);
     return true;
@@ -328,8 +327,9 @@ roost_status table_add(struct prefix_table *table, uint64_t prefix)
         return status;
     struct directory *directory = owner_of(table, first_covered(prefix));
     struct segment *segment = segment_of(*place_of(directory, first_covered(prefix)));
-    if (!segment_takes(segment, prefix_length(prefix)) || !put_in_place(table, directory, segment, prefix))
-        status = add_by_replacement(table, &prefix, 1, true);
+    bool is_shared = segment_is_shared(segment);
+    if (is_shared || !segment_takes(segment, prefix_length(prefix)) || !put_in_place(table, directory, segment, prefix))
+        status = add_by_replacement(table, &prefix, 1, !is_shared);
     if (status == ROOST_OK)
         grow_directory(table, directory);
     return status;
@@ -405,7 +405,6 @@ void table_release(struct prefix_table *table)
     crowd_free(&table->crowd, &table->allocator);
     *table = (struct prefix_table){.seed = table->seed,
                                    .most_bytes = table->most_bytes,
-                                   .copy_job = table->copy_job,
                                    .target = table->target,
                                    .tagged = table->tagged,
                                    .take_crowd = table->take_crowd,

@@ -97,10 +97,9 @@ uint64_t next_of_list(void *list);
 /* Fills an empty table with about `count` prefixes, in order, none of which covers another. On failure it is empty. */
 roost_status table_build(struct prefix_table *table, uint64_t count, next_prefix *next, void *context);
 
+/* Into an empty table: its segments are shared until one of the two changes. */
 roost_status table_copy(struct prefix_table *copy, const struct prefix_table *table);
-/* Copies in slices and moves of memory, as kind.h describes them. */
-roost_status table_copy_some(struct prefix_table *table, struct prefix_table *copy, uint64_t *effort, bool *clean);
-roost_status table_copy_rest(const struct prefix_table *table, struct prefix_table *copy);
+/* Moves of memory, as kind.h describes them. What is shared stays where it is. */
 bool table_move(struct prefix_table *table, const struct memory_mover *mover, uint64_t place);
 /* The part of the slots that is in use. */
 double table_load(const struct prefix_table *table);

@@ -1,5 +1,9 @@
 /*
- * Copies of a table, at once or in slices, and moves of its memory. `table.c` has the essay.
+ * Copies of a table, and moves of its memory. `table.c` has the essay.
+ *
+ * A copy has a directory of its own, and shares all segments with the original until either changes (segment.c). That
+ * takes a few nanoseconds for each, once they are on their way from memory together. Not shared are segments whose
+ * crowd is that of their table, and those of a table with another allocator.
  */
 #include "table.h"
 
@@ -9,9 +13,18 @@
 
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
 
-static node copy_child(struct prefix_table *copy, node original);
+/* Segments of a directory that are on their way from memory. */
+#define ON_THEIR_WAY 8
 
-static struct directory *copy_directory(struct prefix_table *copy, const struct directory *directory)
+static node copy_child(struct prefix_table *copy, node original, bool shares);
+
+static void fetch_ahead(const struct directory *directory, uint64_t i)
+{
+    if (i + ON_THEIR_WAY < segments_of(directory))
+        __builtin_prefetch((void *)(uintptr_t)*child_at(directory, i + ON_THEIR_WAY), 1);
+}
+
+static struct directory *copy_directory(struct prefix_table *copy, const struct directory *directory, bool shares)
 {
     struct directory *twin = new_directory(copy, directory->base, segments_of(directory));
     node last = 0, last_copy = 0;
@@ -20,7 +33,8 @@ static struct directory *copy_directory(struct prefix_table *copy, const struct 
     twin->count = directory->count;
     for (uint64_t i = 0; i < segments_of(directory); i++) {
         node original = *child_at(directory, i);
-        last_copy = original == last ? last_copy : copy_child(copy, original);
+        fetch_ahead(directory, i);
+        last_copy = original == last ? last_copy : copy_child(copy, original, shares);
         last = original;
         *child_at(twin, i) = last_copy;
         if (last_copy)
@@ -31,17 +45,26 @@ static struct directory *copy_directory(struct prefix_table *copy, const struct 
     return twin;
 }
 
-static node copy_child(struct prefix_table *copy, node original)
+static struct segment *copy_or_share(struct prefix_table *copy, struct segment *segment, bool shares)
+{
+    if (shares && !segment->crowd) {
+        segment_share(segment);
+        return segment;
+    }
+    struct segment *twin = segment_copy(segment, &copy->allocator);
+    if (twin)
+        twin->crowd = segment->crowd ? copy->crowd : NULL;
+    return twin;
+}
+
+static node copy_child(struct prefix_table *copy, node original, bool shares)
 {
     if (is_nested(original)) {
-        struct directory *nested = copy_directory(copy, nested_of(original));
+        struct directory *nested = copy_directory(copy, nested_of(original), shares);
         return nested ? (node)nested | 1 : 0;
     }
-    struct segment *segment = segment_copy(segment_of(original), &copy->allocator);
-    if (segment) {
-        copy->bytes += segment_bytes(segment);
-        segment->crowd = segment_of(original)->crowd ? copy->crowd : NULL;
-    }
+    struct segment *segment = copy_or_share(copy, segment_of(original), shares);
+    copy->bytes += segment ? segment_bytes(segment) : 0;
     return (node)segment;
 }
 
@@ -58,112 +81,10 @@ roost_status table_copy(struct prefix_table *copy, const struct prefix_table *ta
     if (!crowd_copy(&copy->crowd, table->crowd, &copy->allocator))
         return ROOST_NO_MEMORY;
     if (table->root) {
-        copy->root = copy_directory(copy, table->root);
+        copy->root = copy_directory(copy, table->root, same_allocator(&copy->allocator, &table->allocator));
         if (!copy->root)
             return ROOST_NO_MEMORY;
     }
-    copy_counts(copy, table);
-    return ROOST_OK;
-}
-
-/* ---- copies in slices --------------------------------------------------------------------------------------------
- *
- * The copy has the same directory, which is cut as that of the original is. A segment that was copied says so, until it
- * changes.
- */
-
-static bool cut_like(struct prefix_table *copy, const struct directory *original)
-{
-    struct directory *root = copy->root;
-    while (segments_of(root) < segments_of(original)) {
-        node old = root->upper[root->split];
-        if (!root->lower) {
-            root->lower = memory_allocate(&copy->allocator, places_bytes(root->depth + 1u));
-            if (!root->lower)
-                return false;
-            copy->bytes += places_bytes(root->depth + 1u);
-        }
-        if (is_nested(old))
-            free_directory(copy, nested_of(old));
-        else
-            free_segment(copy, segment_of(old));
-        root->upper[root->split] = 0;
-        advance_split(copy, root);
-    }
-    return true;
-}
-
-static roost_status copy_segment(struct prefix_table *copy, node *place, struct segment *segment)
-{
-    if (segment->crowd && !crowd_open(&copy->crowd, &copy->allocator))
-        return ROOST_NO_MEMORY;
-    struct segment *twin = segment_copy(segment, &copy->allocator);
-    if (!twin)
-        return ROOST_NO_MEMORY;
-    twin->crowd = segment->crowd ? copy->crowd : NULL;
-    free_segment(copy, segment_of(*place));
-    *place = (node)twin;
-    copy->bytes += segment_bytes(twin);
-    return copy->bytes > copy->most_bytes ? ROOST_TOO_LARGE : ROOST_OK;
-}
-
-roost_status table_copy_some(struct prefix_table *table, struct prefix_table *copy, uint64_t *effort, bool *clean)
-{
-    roost_status status = ROOST_OK;
-    *clean = true;
-    if (!table->root) {
-        table_release(copy);
-        return ROOST_OK;
-    }
-    if (copy->root && segments_of(copy->root) > segments_of(table->root)) { /* it was built anew */
-        free_directory(copy, copy->root);
-        copy->root = NULL;
-    }
-    if (!copy->root) {
-        copy->root = new_directory(copy, 0, 1);
-        copy->copy_job = ++table->copy_job;
-    }
-    if (!copy->root || !cut_like(copy, table->root))
-        return ROOST_NO_MEMORY;
-    for (uint64_t i = 0; i < segments_of(table->root) && status == ROOST_OK; i++) {
-        node child = *child_at(table->root, i);
-        if (is_nested(child) || segment_of(child)->copied_by == copy->copy_job)
-            continue;
-        uint64_t pages = segment_bytes(segment_of(child)) / 4096 + 1;
-        *clean = *effort >= pages;
-        if (!*clean)
-            break;
-        *effort -= pages;
-        node *place = child_at(copy->root, i);
-        if (is_nested(*place))
-            return ROOST_CORRUPT;
-        status = copy_segment(copy, place, segment_of(child));
-        segment_of(child)->copied_by = copy->copy_job;
-    }
-    return status;
-}
-
-/* What is nested is rare and copied at the end. */
-roost_status table_copy_rest(const struct prefix_table *table, struct prefix_table *copy)
-{
-    if (!table->root)
-        return ROOST_OK;
-    if (!crowd_copy(&copy->crowd, table->crowd, &copy->allocator))
-        return ROOST_NO_MEMORY;
-    node last = 0, last_copy = 0;
-    for (uint64_t i = 0; i < segments_of(table->root); i++) {
-        node child = *child_at(table->root, i), *place = child_at(copy->root, i);
-        if (!is_nested(child))
-            continue;
-        free_segment(copy, segment_of(*place));
-        *place = 0;
-        last_copy = child == last ? last_copy : copy_child(copy, child);
-        last = child;
-        if (!last_copy)
-            return ROOST_NO_MEMORY;
-        *place = last_copy;
-    }
-    copy->root->count = table->root->count;
     copy_counts(copy, table);
     return ROOST_OK;
 }
@@ -172,6 +93,8 @@ roost_status table_copy_rest(const struct prefix_table *table, struct prefix_tab
 
 static void move_segment(node *place, const struct memory_mover *mover)
 {
+    if (segment_is_shared(segment_of(*place)))
+        return;
     struct segment *segment = memory_moved(mover, segment_of(*place));
     for (unsigned i = 0; i < segment->block_count; i++)
         segment->blocks[i] = memory_moved(mover, segment->blocks[i]);

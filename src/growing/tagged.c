@@ -5,7 +5,8 @@
  *     slots      as without tags       a look-up reads nothing else
  *     tags       a lane of their own   as wide as those of the segment need (segment.h)
  *
- * Unlike the table without tags this one is changed an entry at a time, and an entry can be dropped without memory.
+ * Unlike the table without tags this one is changed an entry at a time, and an entry can be dropped without memory: once
+ * `tagged_own` has made sure that its segment is no other table's (segment.c).
  *
  * What finds no slot goes to a crowd beside the table (crowd.h): further copies of one element than its two buckets
  * have slots, keys beyond what a segment may hold, prefixes that end before the slots of their segment begin, and
@@ -78,7 +79,6 @@ static void count_in_crowd(struct prefix_table *table, uint64_t prefix, bool joi
             extend_bounds(segment, prefix);
         segment->spill_count += joins ? 1u : -1u;
         segment->crowd = segment->spill_count ? table->crowd : NULL;
-        segment->copied_by = 0;
         uint64_t end = range_end(segment->start, segment->depth);
         if (end >= last_covered(prefix))
             return;
@@ -279,7 +279,6 @@ static bool put_in_segment(struct prefix_table *table, struct segment *segment, 
         return false; /* what is short joins the crowd */
     if (segment_takes(segment, length) && segment_takes_tag(segment, entry.tag)) {
         if (segment_put(segment, entry)) {
-            segment->copied_by = 0;
             owner_of(table, segment->start)->count++;
             return true;
         }
@@ -291,8 +290,15 @@ static bool put_in_segment(struct prefix_table *table, struct segment *segment, 
     return rebuild_one(table, segment, entry);
 }
 
+bool tagged_own(struct prefix_table *table, uint64_t prefix)
+{
+    return !table->root || own_segments(table, first_covered(prefix), last_covered(prefix));
+}
+
 static roost_status put(struct prefix_table *table, struct prefix_entry entry, bool is_first)
 {
+    if (!tagged_own(table, entry.prefix))
+        return ROOST_NO_MEMORY;
     struct segment *segment = find_segment(table->root, first_covered(entry.prefix));
     bool first = is_first || !has_prefix(segment, entry.prefix);
     if (!put_in_segment(table, segment, entry)) {
@@ -343,7 +349,6 @@ static bool drop_from_segment(struct prefix_table *table, struct prefix_entry en
     if (!segment_drop(segment, entry))
         return false;
     owner_of(table, segment->start)->count--;
-    segment->copied_by = 0;
     return true;
 }
 
@@ -376,10 +381,7 @@ bool tagged_drop(struct prefix_table *table, struct prefix_entry entry)
 bool tagged_retag(struct prefix_table *table, struct prefix_entry entry, uint64_t tag)
 {
     struct segment *segment = find_segment(table->root, first_covered(entry.prefix));
-    bool done = segment_retag(segment, entry, tag);
-    if (done)
-        segment->copied_by = 0;
-    return done;
+    return segment_retag(segment, entry, tag);
 }
 
 /* A segment is rebuilt when three quarters of it are free, and it is not small anyway. */

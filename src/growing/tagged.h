@@ -24,7 +24,10 @@ size_t tagged_put_entries(struct prefix_table *table, const struct prefix_entry 
 roost_status tagged_put(struct prefix_table *table, struct prefix_entry entry);
 /* The same where it is known that there is no entry of this prefix. */
 roost_status tagged_put_first(struct prefix_table *table, struct prefix_entry entry);
-/* Removes an entry; false if it is not there. Needs no memory. */
+/* From now on, until the table is copied, entries that this prefix covers can be dropped or get another tag, and it can
+   be put without fail if room was reserved. False without memory. */
+bool tagged_own(struct prefix_table *table, uint64_t prefix);
+/* Removes an entry that is owned; false if it is not there. Needs no memory. */
 bool tagged_drop(struct prefix_table *table, struct prefix_entry entry);
 /* Gives an entry another tag. False where that is not done at its place; nothing has changed then. */
 bool tagged_retag(struct prefix_table *table, struct prefix_entry entry, uint64_t tag);

@@ -237,7 +237,6 @@ static roost_filter *growing_of(roost_kind kind, uint64_t keys)
     return filter;
 }
 
-/* What a copy job left in a filter is not taken for the work of a job of its clone. */
 static void a_clone_is_copied_whole(void **state)
 {
     (void)state;
@@ -251,61 +250,6 @@ static void a_clone_is_copied_whole(void **state)
         roost_filter_free(clone);
         roost_filter_free(first);
         roost_filter_free(second);
-    }
-}
-
-/* Segments that a merge changed are copied again. */
-static void a_merge_is_copied_with_the_rest(void **state)
-{
-    (void)state;
-    for (roost_kind kind = ROOST_CUCKOO; kind <= ROOST_ORCUCKOO; kind++) {
-        roost_filter *filter = growing_of(kind, 20000), *other;
-        roost_copy_job *job;
-        bool done = false;
-        assert_ok(roost_filter_clone(filter, &other));
-        for (uint64_t key = 0; key < 300; key++)
-            assert_ok(roost_filter_add_hash(other, NULL, hash_for_key(1000000 + key)));
-        assert_ok(roost_copy_job_new(&job, filter, NULL));
-        assert_ok(roost_copy_job_step(job, filter, &done, 10));
-        assert_false(done);
-        assert_ok(roost_filter_merge(filter, NULL, other));
-        roost_filter *copy = finish_copy(job, filter);
-        assert_equal_filters(filter, copy);
-        for (uint64_t key = 0; key < 300; key++)
-            assert_true(roost_filter_contains_hash(copy, hash_for_key(1000000 + key)));
-        roost_filter_free(copy);
-        roost_filter_free(other);
-        roost_filter_free(filter);
-    }
-}
-
-/* Nor is that of a job which goes on while the filter is emptied and filled again. */
-static void a_filter_that_was_emptied_is_copied_as_it_is(void **state)
-{
-    (void)state;
-    for (uint64_t left = 0; left <= 3000; left += 1000) {
-        roost_filter *filter = growing_of(ROOST_ORCUCKOO, 5000);
-        roost_copy_job *one, *other = NULL;
-        bool done;
-        assert_ok(roost_copy_job_new(&one, filter, NULL));
-        assert_ok(roost_copy_job_step(one, filter, &done, 10));
-        for (uint64_t key = 0; key < 5000; key++)
-            assert_ok(roost_filter_remove_hash(filter, NULL, hash_for_key(key)));
-        for (uint64_t key = 0; key < left; key++)
-            assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
-        if (left == 3000) {
-            assert_ok(roost_copy_job_new(&other, filter, NULL));
-            assert_ok(roost_copy_job_step(other, filter, &done, 10));
-        }
-        roost_filter *copy = finish_copy(one, filter);
-        assert_equal_filters(filter, copy);
-        roost_filter_free(copy);
-        if (other) {
-            copy = finish_copy(other, filter);
-            assert_equal_filters(filter, copy);
-            roost_filter_free(copy);
-        }
-        roost_filter_free(filter);
     }
 }
 
@@ -538,6 +482,7 @@ static void remove_dot_of(struct random_source *random, struct dot_model *model,
         return;
     uint32_t number = actors_find(&observed->actors, model->dots[dot].actor);
     struct entry entry = {number, model->dots[dot].counter, prefix_position(model->dots[dot].prefix)};
+    assert_true(observed->store->own(observed, entry.key));
     assert_true(observed->store->drop(observed, entry));
     model->states[filter][dot] = REMOVED;
 }
@@ -678,8 +623,6 @@ int main(void)
         cmocka_unit_test(short_prefixes_of_strangers_take_memory_in_proportion),
         cmocka_unit_test(a_covered_segment_is_cut),
         cmocka_unit_test(a_clone_is_copied_whole),
-        cmocka_unit_test(a_merge_is_copied_with_the_rest),
-        cmocka_unit_test(a_filter_that_was_emptied_is_copied_as_it_is),
         cmocka_unit_test(jobs_meet_while_it_changes),
         cmocka_unit_test(a_crowd_is_swept_in_slices),
         cmocka_unit_test(the_limit_of_memory_is_kept),
