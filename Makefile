@@ -9,7 +9,8 @@
 #   make uninstall  removes what make install installed;  make dist  a source archive, reproducible
 #   make run-redis  three servers with the module, links between them, a partition and its healing
 #   make bench      speed, as a table and as bench/results.csv (make bench-small: without the 10^8 keys;
-#                   make bench-instructions: instructions a call; make bench-cli: the program beside others, as bench/cli.csv)
+#                   make bench-instructions: instructions a call; make bench-cli: the program beside others, as bench/cli.csv;
+#                   make bench-growth: filters while they grow to 10^8 keys, as bench/growth.csv and bench/growth.svg)
 #   make check-platforms  library and tests built for aarch64, s390x (big-endian), riscv64 and musl, and run by qemu-user
 #   make check-link regions that change behind a bad network while servers and links die, for LINK_SECONDS each way
 #   make lint       clang-tidy and cppcheck over all that is shipped (FILES=... for a few files)
@@ -25,7 +26,7 @@ LINK_SECONDS ?= 600
 SIMULATE_STEPS ?= 100000000
 FUZZERS = decode operations session reconcile exchange section
 
-.PHONY: all module run run-redis check check-long check-redis check-link check-platforms install uninstall dist bench bench-redis bench-link bench-small bench-instructions bench-cli docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean
+.PHONY: all module run run-redis check check-long check-redis check-link check-platforms install uninstall dist bench bench-redis bench-link bench-small bench-instructions bench-cli bench-growth docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean
 
 all: build/build.ninja
 	@packaging/compile build
@@ -117,6 +118,12 @@ bench-instructions: all
 bench-cli: all
 	@packaging/dependencies bench
 	@bench/cli --csv bench/cli.csv --table docs/speed.md
+
+bench-growth: all
+	@packaging/dependencies repro
+	@packaging/compile build bench/roost-bench
+	@build/bench/roost-bench --curve bench/growth.csv
+	@gnuplot bench/growth.gnuplot
 
 bench-small: all
 	@packaging/compile build bench/roost-bench

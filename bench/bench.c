@@ -2,6 +2,7 @@
  * How fast the filters are, and how near to what the machine allows.
  *
  *     roost-bench [--large] [--growth | --reconcile | --one-call | --states] [--csv FILE] [--rounds N]
+ *     roost-bench --curve FILE [KEYS]      a filter while it grows, at many sizes (curve.c)
  *
  * Each figure is the median of N rounds (5), in nanoseconds a key (or an entry), with hashes ready in batches, and the
  * best. Beside it stands the machine's own limit, measured in the same run: random cache lines read or written in an
@@ -252,7 +253,8 @@ static void bench_windows(bool large)
 static int usage(void)
 {
     fprintf(stderr, "usage: roost-bench [--large] [--growth | --reconcile | --one-call | --states | --changes] [--csv "
-                    "FILE] [--rounds N]\n");
+                    "FILE] [--rounds N]\n"
+                    "       roost-bench --curve FILE [KEYS]\n");
     return 2;
 }
 
@@ -264,6 +266,13 @@ static FILE *open_csv(const char *path)
         exit(2);
     }
     return file;
+}
+
+static int draw_curve(const char *path, const char *most)
+{
+    FILE *table = open_csv(path);
+    bench_curve(table, most ? strtoull(most, NULL, 10) : 100000000);
+    return fclose(table) == 0 ? 0 : 2;
 }
 
 int main(int argc, char **argv)
@@ -283,6 +292,8 @@ int main(int argc, char **argv)
             only_states = true;
         else if (strcmp(argv[i], "--changes") == 0)
             only_changes = true;
+        else if (strcmp(argv[i], "--curve") == 0 && i + 1 < argc)
+            return draw_curve(argv[i + 1], argv[i + 2]);
         else if (strcmp(argv[i], "--calls") == 0 && i + 1 < argc)
             return bench_calls(argv[++i], 1 << 16);
         else if (strcmp(argv[i], "--csv") == 0 && i + 1 < argc)
