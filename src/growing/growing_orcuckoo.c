@@ -153,7 +153,7 @@ static roost_status open_with(roost_filter **opened, const roost_config *config,
     filter->observed.store = &growing_store;
     filter->observed.most_counter = UINT32_MAX;
     actors_init(&filter->observed.actors, 0);
-    tagged_init(&filter->table, config->seed, environment);
+    tagged_set_init(&filter->set);
     *opened = &filter->observed.base;
     return ROOST_OK;
 }
@@ -184,7 +184,7 @@ static void growing_close(roost_filter *base)
 {
     struct growing_orcuckoo *filter = as_growing_orcuckoo(base);
     const roost_allocator allocator = base->environment.allocator;
-    table_release(&filter->table);
+    tagged_set_release(&filter->set, base);
     observed_release(&filter->observed);
     shared_close(shared_of_filter(base), filter->keeps_shared, &allocator);
     memory_release(&allocator, filter);
@@ -198,7 +198,7 @@ static bool copy_all_but_entries(struct growing_orcuckoo *twin, const struct gro
     actors_release(&twin->observed.actors, &before.observed.base.environment.allocator);
     *twin = *filter;
     twin->observed.base = before.observed.base;
-    twin->table = before.table;
+    twin->set = before.set;
     twin->keeps_shared = before.keeps_shared;
     return observed_copy(&twin->observed, &filter->observed);
 }
@@ -210,7 +210,7 @@ static roost_status growing_clone(const roost_filter *base, roost_filter **copy)
     if (status != ROOST_OK)
         return status;
     struct growing_orcuckoo *twin = as_growing_orcuckoo(*copy);
-    if (!copy_all_but_entries(twin, filter) || table_copy(&twin->table, &filter->table) != ROOST_OK) {
+    if (!copy_all_but_entries(twin, filter) || tagged_set_copy(&twin->set, *copy, &filter->set) != ROOST_OK) {
         growing_close(*copy);
         *copy = NULL;
         return ROOST_NO_MEMORY;
@@ -229,7 +229,7 @@ static roost_status growing_copy_rest(roost_filter *filter, roost_filter *copy)
     struct growing_orcuckoo *twin = as_growing_orcuckoo(copy);
     if (!copy_all_but_entries(twin, as_growing_orcuckoo(filter)))
         return ROOST_NO_MEMORY;
-    return table_copy(&twin->table, &as_growing_orcuckoo(filter)->table);
+    return tagged_set_copy(&twin->set, copy, &as_growing_orcuckoo(filter)->set);
 }
 
 static bool growing_move(roost_filter *base, const struct memory_mover *mover, uint64_t place)
@@ -237,24 +237,25 @@ static bool growing_move(roost_filter *base, const struct memory_mover *mover, u
     struct growing_orcuckoo *filter = as_growing_orcuckoo(base);
     if (place == 0)
         observed_move(&filter->observed, mover);
-    return table_move(&filter->table, mover, place);
+    return tagged_set_move(&filter->set, mover, place);
 }
 
 /* ---- entries ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t count_entries(const struct observed *filter)
 {
-    return as_const_growing_orcuckoo(&filter->base)->table.count;
+    return tagged_set_count(&as_const_growing_orcuckoo(&filter->base)->set);
 }
 
 static uint64_t bytes_of_entries(const struct observed *filter)
 {
-    return sizeof(struct growing_orcuckoo) + tagged_bytes(&as_const_growing_orcuckoo(&filter->base)->table);
+    return sizeof(struct growing_orcuckoo) + tagged_set_bytes(&as_const_growing_orcuckoo(&filter->base)->set);
 }
 
 static uint64_t bytes_with(const struct observed *filter, uint64_t more)
 {
-    return sizeof(struct growing_orcuckoo) + tagged_bytes_with(&as_const_growing_orcuckoo(&filter->base)->table, more);
+    return sizeof(struct growing_orcuckoo) +
+           tagged_set_bytes_with(&as_const_growing_orcuckoo(&filter->base)->set, more);
 }
 
 static size_t next_entries(const struct observed *filter, struct entry_walk *walk,
@@ -262,7 +263,7 @@ static size_t next_entries(const struct observed *filter, struct entry_walk *wal
 {
     struct prefix_entry prefixes[TAGGED_AT_ONCE];
     struct tagged_walk at = {walk->place, walk->node};
-    uint32_t count = tagged_next(&as_const_growing_orcuckoo(&filter->base)->table, &at, prefixes);
+    uint32_t count = tagged_set_next(&as_const_growing_orcuckoo(&filter->base)->set, &at, prefixes);
     *walk = (struct entry_walk){at.hash, at.position};
     for (uint32_t i = 0; i < count; i++)
         entries[i] = entry_of_prefix(prefixes[i]);
@@ -273,47 +274,54 @@ static size_t next_dots(const struct observed *filter, struct entry_walk *walk, 
 {
     _Static_assert(ROOM_FOR_DOTS >= ROOM_FOR_TAGS, "tags are dots");
     struct tagged_walk at = {walk->place, walk->node};
-    uint32_t count = tagged_next_tags(&as_const_growing_orcuckoo(&filter->base)->table, &at, dots);
+    uint32_t count = tagged_set_next_tags(&as_const_growing_orcuckoo(&filter->base)->set, &at, dots);
     *walk = (struct entry_walk){at.hash, at.position};
     return count;
 }
 
-/* What the rest of the filter leaves of the memory that it may take. */
-static void limit_table(struct growing_orcuckoo *filter)
+uint64_t bytes_for_set(const struct growing_orcuckoo *filter)
 {
+    const struct tagged_set *set = &filter->set;
     uint64_t limit = filter->observed.base.environment.common->memory_limit;
-    uint64_t rest = observed_bytes(&filter->observed) - filter->table.bytes;
-    filter->table.most_bytes = limit > rest ? limit - rest : 0;
+    uint64_t rest = observed_bytes(&filter->observed) - (is_in_table(set) ? set->table->bytes : tagged_set_bytes(set));
+    return limit > rest ? limit - rest : 0;
 }
 
-static roost_status reserve(struct observed *filter, uint64_t count)
+static void limit_table(struct growing_orcuckoo *filter)
 {
-    limit_table(as_growing_orcuckoo(&filter->base));
-    return tagged_reserve(&as_growing_orcuckoo(&filter->base)->table, count);
+    if (is_in_table(&filter->set))
+        filter->set.table->most_bytes = bytes_for_set(filter);
+}
+
+static roost_status reserve(struct observed *observed, uint64_t count)
+{
+    struct growing_orcuckoo *filter = as_growing_orcuckoo(&observed->base);
+    return tagged_set_reserve(&filter->set, &observed->base, count, bytes_for_set(filter));
 }
 
 static void release_reserve(struct observed *filter)
 {
-    tagged_release_reserve(&as_growing_orcuckoo(&filter->base)->table);
+    tagged_set_release_reserve(&as_growing_orcuckoo(&filter->base)->set, &filter->base);
 }
 
-static void make_room(struct observed *filter, uint64_t entries)
+static void make_room(struct observed *observed, uint64_t entries)
 {
-    tagged_make_room(&as_growing_orcuckoo(&filter->base)->table, entries);
+    struct growing_orcuckoo *filter = as_growing_orcuckoo(&observed->base);
+    tagged_set_make_room(&filter->set, &observed->base, entries, bytes_for_set(filter));
 }
 
 static roost_status take(struct observed *filter, const struct entry *entries, size_t count)
 {
-    struct prefix_table *table = &as_growing_orcuckoo(&filter->base)->table;
+    struct growing_orcuckoo *growing = as_growing_orcuckoo(&filter->base);
     struct prefix_entry prefixes[ENTRIES_AT_ONCE];
     roost_status status = ROOST_OK;
-    limit_table(as_growing_orcuckoo(&filter->base));
     for (size_t i = 0; i < count; i++)
         prefixes[i] = prefix_entry_of(entries[i]);
+    limit_table(growing);
     for (size_t done = 0, some; done < count && status == ROOST_OK; done += some) {
-        some = tagged_put_entries(table, prefixes + done, count - done);
+        some = tagged_set_put_entries(&growing->set, prefixes + done, count - done);
         if (some == 0) {
-            status = tagged_put(table, prefixes[done]);
+            status = tagged_set_put(&growing->set, &filter->base, prefixes[done], bytes_for_set(growing));
             some = status == ROOST_OK;
         }
         for (size_t i = done; i < done + some; i++)
@@ -331,18 +339,18 @@ static void count_out(struct observed *filter, struct entry entry)
 
 static bool own(struct observed *filter, uint64_t key)
 {
-    return tagged_own(&as_growing_orcuckoo(&filter->base)->table, prefix_at(key));
+    return tagged_set_own(&as_growing_orcuckoo(&filter->base)->set, prefix_at(key));
 }
 
 /* An element's entries are where its hash is. */
 static bool own_hash(struct growing_orcuckoo *filter, uint64_t hash)
 {
-    return tagged_own(&filter->table, prefix_of(hash, MOST_LENGTH));
+    return tagged_set_own(&filter->set, prefix_of(hash, MOST_LENGTH));
 }
 
 static bool drop(struct observed *filter, struct entry entry)
 {
-    bool dropped = tagged_drop(&as_growing_orcuckoo(&filter->base)->table, prefix_entry_of(entry));
+    bool dropped = tagged_set_drop(&as_growing_orcuckoo(&filter->base)->set, prefix_entry_of(entry));
     if (dropped)
         count_out(filter, entry);
     return dropped;
@@ -350,7 +358,7 @@ static bool drop(struct observed *filter, struct entry entry)
 
 static bool holds(const struct observed *filter, struct entry entry)
 {
-    return tagged_holds(&as_const_growing_orcuckoo(&filter->base)->table, prefix_entry_of(entry));
+    return tagged_set_holds(&as_const_growing_orcuckoo(&filter->base)->set, prefix_entry_of(entry));
 }
 
 _Static_assert(ENTRIES_AT_ONCE <= TAGGED_AT_ONCE, "as many at once");
@@ -377,15 +385,16 @@ static const struct entry_store growing_store = {
 
 /* ---- add --------------------------------------------------------------------------------------------------------- */
 
-static bool has_room(const struct growing_orcuckoo *filter, unsigned length)
+/* `counts` are those of the prefixes of each length. */
+static bool has_room(const struct growing_orcuckoo *filter, const uint64_t *counts, unsigned length)
 {
-    return filter->table.counts[length] < capacities_of(filter)[length];
+    return counts[length] < capacities_of(filter)[length];
 }
 
 /* The first length from this one on that has room; MOST_LENGTH + 1: none. */
-static unsigned first_with_room(const struct growing_orcuckoo *filter, unsigned length)
+static unsigned first_with_room(const struct growing_orcuckoo *filter, const uint64_t *counts, unsigned length)
 {
-    while (length <= MOST_LENGTH && !has_room(filter, length))
+    while (length <= MOST_LENGTH && !has_room(filter, counts, length))
         length++;
     return length;
 }
@@ -393,16 +402,17 @@ static unsigned first_with_room(const struct growing_orcuckoo *filter, unsigned 
 /* Shorter prefixes than this are short in most segments. */
 static unsigned shortest_in_slots(const struct growing_orcuckoo *filter)
 {
-    return filter->table.count ? highest_bit(filter->table.count) + 3 : 0;
+    uint64_t count = tagged_set_count(&filter->set);
+    return count ? highest_bit(count) + 3 : 0;
 }
 
 /* The same, after that of the last addition. */
-static unsigned length_with_room(struct growing_orcuckoo *filter)
+static unsigned length_with_room(struct growing_orcuckoo *filter, const uint64_t *counts)
 {
-    if (has_room(filter, filter->length))
+    if (has_room(filter, counts, filter->length))
         return filter->length;
-    unsigned length = first_with_room(filter, shortest_in_slots(filter));
-    length = length <= MOST_LENGTH ? length : first_with_room(filter, 0);
+    unsigned length = first_with_room(filter, counts, shortest_in_slots(filter));
+    length = length <= MOST_LENGTH ? length : first_with_room(filter, counts, 0);
     if (length <= MOST_LENGTH)
         filter->length = (uint8_t)length;
     return length;
@@ -412,17 +422,17 @@ static unsigned length_with_room(struct growing_orcuckoo *filter)
 static uint64_t choose_prefix(struct growing_orcuckoo *filter, uint64_t hash, const struct prefix_entry *covering,
                               uint32_t count)
 {
-    uint64_t chosen = 0;
+    uint64_t chosen = 0, room[MOST_LENGTH + 1];
+    const uint64_t *counts = tagged_set_counts(&filter->set, room);
     for (uint32_t i = 0; i < count; i++) {
         uint64_t prefix = covering[i].prefix;
         unsigned length = prefix_length(prefix);
-        if ((!chosen || end_mark(prefix) < end_mark(chosen)) &&
-            filter->table.counts[length] <= capacities_of(filter)[length])
+        if ((!chosen || end_mark(prefix) < end_mark(chosen)) && counts[length] <= capacities_of(filter)[length])
             chosen = prefix;
     }
     if (chosen)
         return chosen;
-    unsigned length = length_with_room(filter);
+    unsigned length = length_with_room(filter, counts);
     return length <= MOST_LENGTH ? prefix_of(hash, length) : 0;
 }
 
@@ -431,7 +441,7 @@ static bool put_over(struct growing_orcuckoo *filter, struct prefix_entry entry,
                      uint32_t *count)
 {
     for (uint32_t i = 0; i < *count; i++)
-        if (covering[i].prefix == entry.prefix && tagged_retag(&filter->table, covering[i], entry.tag)) {
+        if (covering[i].prefix == entry.prefix && tagged_set_retag(&filter->set, covering[i], entry.tag)) {
             count_out(&filter->observed, entry_of_prefix(covering[i]));
             covering[i] = covering[--*count];
             return true;
@@ -451,7 +461,7 @@ static void drop_covered(struct growing_orcuckoo *filter, struct prefix_entry en
                 dropped |= drop(&filter->observed, entry_of_prefix(covering[i]));
         if (!dropped || count < MOST_COVERING - 1)
             return;
-        count = tagged_covering(&filter->table, hash, covering, MOST_COVERING);
+        count = tagged_set_covering(&filter->set, hash, covering, MOST_COVERING);
     }
 }
 
@@ -470,7 +480,7 @@ static roost_status add_hash(struct growing_orcuckoo *filter, uint64_t hash, boo
     if (status != ROOST_OK)
         return status;
     uint32_t count =
-        table_contains(&filter->table, hash) ? tagged_covering(&filter->table, hash, covering, MOST_COVERING) : 0;
+        tagged_set_contains(&filter->set, hash) ? tagged_set_covering(&filter->set, hash, covering, MOST_COVERING) : 0;
     bool is_set = !observed->base.config->multiset;
     struct entry entry = {observed->number, observed->counter + 1, 0};
     uint64_t prefix = choose_prefix(filter, hash, covering, count);
@@ -480,11 +490,10 @@ static roost_status add_hash(struct growing_orcuckoo *filter, uint64_t hash, boo
     *fresh = count == 0 || !is_set;
     if (!own_hash(filter, hash))
         return ROOST_NO_MEMORY;
-    limit_table(filter);
     if (count == 0)
-        status = tagged_put_first(&filter->table, prefix_entry_of(entry));
+        status = tagged_set_put_first(&filter->set, &observed->base, prefix_entry_of(entry), bytes_for_set(filter));
     else if (!is_set || !put_over(filter, prefix_entry_of(entry), covering, &count))
-        status = tagged_put(&filter->table, prefix_entry_of(entry));
+        status = tagged_set_put(&filter->set, &observed->base, prefix_entry_of(entry), bytes_for_set(filter));
     if (status != ROOST_OK)
         return status;
     if (is_set && count > 0)
@@ -498,14 +507,16 @@ static size_t add_some(struct growing_orcuckoo *filter, const roost_hash *hashes
 {
     struct observed *observed = &filter->observed;
     unsigned length = filter->length;
-    if (ready_actor(observed) != ROOST_OK || !has_room(filter, length))
+    if (!is_in_table(&filter->set) || ready_actor(observed) != ROOST_OK ||
+        !has_room(filter, filter->set.table->counts, length))
         return 0;
-    uint64_t room = capacities_of(filter)[length] - filter->table.counts[length];
+    struct prefix_table *table = filter->set.table;
+    uint64_t room = capacities_of(filter)[length] - table->counts[length];
     uint64_t dots = observed->most_counter - observed->counter;
     room = room < dots ? room : dots;
     struct entry entry = {observed->number, observed->counter + 1, 0};
-    limit_table(filter);
-    size_t done = tagged_put_many(&filter->table, hashes, count < room ? count : room, length,
+    table->most_bytes = bytes_for_set(filter);
+    size_t done = tagged_put_many(table, hashes, count < room ? count : room, length,
                                   (uint64_t)entry.number << 32 | entry.counter);
     for (size_t i = 0; i < done; i++, entry.counter++) {
         entry.key = prefix_position(prefix_of(hashes[i].high, length));
@@ -544,18 +555,19 @@ static roost_status growing_add_dot(roost_filter *base, roost_dot *dot, roost_ha
 
 /* ---- remove and look up ------------------------------------------------------------------------------------------ */
 
-static bool remove_hash(struct growing_orcuckoo *filter, uint64_t hash)
+static bool remove_hash(roost_filter *base, uint64_t hash)
 {
+    struct growing_orcuckoo *filter = as_growing_orcuckoo(base);
     struct prefix_entry covering[MOST_COVERING];
     uint32_t count;
     bool removed = false;
-    while ((count = tagged_covering(&filter->table, hash, covering, MOST_COVERING)) > 0) {
+    while ((count = tagged_set_covering(&filter->set, hash, covering, MOST_COVERING)) > 0) {
         for (uint32_t i = 0; i < count; i++)
             drop(&filter->observed, entry_of_prefix(covering[i]));
         removed = true;
     }
     if (removed)
-        tagged_shrink(&filter->table, prefix_of(hash, MOST_LENGTH));
+        tagged_set_shrink(&filter->set, base, prefix_of(hash, MOST_LENGTH));
     return removed;
 }
 
@@ -566,7 +578,7 @@ static roost_status growing_remove(roost_filter *base, bool *changed, const roos
         if (!own_hash(filter, hashes[i].high))
             return ROOST_NO_MEMORY;
     for (size_t i = 0; i < count; i++) {
-        bool removed = remove_hash(filter, hashes[i].high);
+        bool removed = remove_hash(base, hashes[i].high);
         if (changed)
             changed[i] = removed;
     }
@@ -592,14 +604,14 @@ static roost_status growing_remove_one(roost_filter *base, bool *changed, roost_
         return ROOST_UNSUPPORTED;
     if (!own_hash(filter, hash.high))
         return ROOST_NO_MEMORY;
-    uint32_t count = tagged_covering(&filter->table, hash.high, covering, MOST_COVERING), chosen = 0;
+    uint32_t count = tagged_set_covering(&filter->set, hash.high, covering, MOST_COVERING), chosen = 0;
     for (uint32_t i = 1; i < count; i++)
         if (goes_first(&filter->observed, covering[i], covering[chosen]))
             chosen = i;
     *changed = count > 0;
     if (count > 0) {
         drop(&filter->observed, entry_of_prefix(covering[chosen]));
-        tagged_shrink(&filter->table, covering[chosen].prefix);
+        tagged_set_shrink(&filter->set, base, covering[chosen].prefix);
     }
     return ROOST_OK;
 }
@@ -607,30 +619,32 @@ static roost_status growing_remove_one(roost_filter *base, bool *changed, roost_
 static roost_status growing_remove_dot(roost_filter *base, bool *changed, roost_hash hash, roost_dot dot)
 {
     struct growing_orcuckoo *filter = as_growing_orcuckoo(base);
+    uint64_t room[MOST_LENGTH + 1];
     uint32_t number = actors_find(&filter->observed.actors, dot.actor);
     if (number == NO_ACTOR || dot.counter == 0 || dot.counter > UINT32_MAX)
         return ROOST_OK;
     if (!own_hash(filter, hash.high))
         return ROOST_NO_MEMORY;
+    const uint64_t *counts = tagged_set_counts(&filter->set, room);
     for (unsigned length = SHORTEST_CLASS; length <= MOST_LENGTH && !*changed; length++) {
         uint64_t prefix = prefix_of(hash.high, length);
-        if (filter->table.counts[length] == 0)
+        if (counts[length] == 0)
             continue;
         *changed = drop(&filter->observed, (struct entry){number, (uint32_t)dot.counter, prefix_position(prefix)});
         if (*changed)
-            tagged_shrink(&filter->table, prefix);
+            tagged_set_shrink(&filter->set, base, prefix);
     }
     return ROOST_OK;
 }
 
 static void growing_contains(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count)
 {
-    table_contains_many(&as_const_growing_orcuckoo(filter)->table, found, hashes, count);
+    tagged_set_contains_many(&as_const_growing_orcuckoo(filter)->set, found, hashes, count);
 }
 
 static uint64_t growing_count(const roost_filter *base, roost_hash hash)
 {
-    uint64_t copies = tagged_count_covering(&as_const_growing_orcuckoo(base)->table, hash.high);
+    uint64_t copies = tagged_set_count_covering(&as_const_growing_orcuckoo(base)->set, hash.high);
     return base->config->multiset ? copies : copies > 0;
 }
 
@@ -640,8 +654,8 @@ static uint64_t growing_count(const roost_filter *base, roost_hash hash)
 static uint64_t growing_capacity(const roost_filter *base)
 {
     const struct growing_orcuckoo *filter = as_const_growing_orcuckoo(base);
-    unsigned longest = first_with_room(filter, 0);
-    uint64_t capacity = 0;
+    uint64_t capacity = 0, room[MOST_LENGTH + 1];
+    unsigned longest = first_with_room(filter, tagged_set_counts(&filter->set, room), 0);
     longest = filter->length > longest ? filter->length : longest;
     for (unsigned length = 0; length <= MOST_LENGTH && length <= longest; length++)
         capacity += capacities_of(filter)[length];
@@ -652,23 +666,23 @@ static uint64_t growing_capacity(const roost_filter *base)
 static void growing_brief(const roost_filter *base, roost_info *info)
 {
     const struct growing_orcuckoo *filter = as_const_growing_orcuckoo(base);
-    const struct prefix_table *table = &filter->table;
-    uint64_t classes = 0;
+    uint64_t classes = 0, room[MOST_LENGTH + 1];
+    const uint64_t *counts = tagged_set_counts(&filter->set, room);
     observed_info(&filter->observed, info);
     for (unsigned length = 0; length <= MOST_LENGTH; length++) {
-        info->fpr_now += ldexp((double)table->counts[length], -(int)length);
+        info->fpr_now += ldexp((double)counts[length], -(int)length);
         info->growth_limit += capacities_of(filter)[length];
-        classes += table->counts[length];
-        if (table->counts[length] > 0) {
+        classes += counts[length];
+        if (counts[length] > 0) {
             info->shortest_prefix = info->shortest_prefix ? info->shortest_prefix : length;
             info->longest_prefix = length;
         }
     }
     info->fpr_now = fmin(info->fpr_now, 1);
-    info->overflow = tagged_crowd(table);
-    info->inserted = base->config->multiset ? table->count : classes;
+    info->overflow = tagged_set_crowd(&filter->set);
+    info->inserted = base->config->multiset ? tagged_set_count(&filter->set) : classes;
     info->elements = (double)info->inserted;
-    info->load = table_load(table);
+    info->load = tagged_set_load(&filter->set);
     info->promise_holds = info->fpr_now <= base->config->fpr;
 }
 
@@ -676,13 +690,13 @@ static void growing_info(const roost_filter *base, roost_info *info)
 {
     growing_brief(base, info);
     if (!base->config->multiset)
-        info->elements = (double)(info->inserted = tagged_elements(&as_const_growing_orcuckoo(base)->table));
+        info->elements = (double)(info->inserted = tagged_set_elements(&as_const_growing_orcuckoo(base)->set));
 }
 
 static roost_status growing_check(const roost_filter *base)
 {
     const struct growing_orcuckoo *filter = as_const_growing_orcuckoo(base);
-    return tagged_check(&filter->table) && observed_is_sound(&filter->observed) ? ROOST_OK : ROOST_CORRUPT;
+    return tagged_set_check(&filter->set) && observed_is_sound(&filter->observed) ? ROOST_OK : ROOST_CORRUPT;
 }
 
 const struct filter_kind growing_orcuckoo_kind = {

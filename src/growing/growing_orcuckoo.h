@@ -3,16 +3,16 @@
 #define GROWING_GROWING_ORCUCKOO_H
 
 #include "shared.h"
-#include "tagged.h"
+#include "tagged_set.h"
 #include "../filter/observed.h"
 
 /*
- * Invariants, beside those of struct observed: an entry of the table has a dot for its tag, the number of its actor
+ * Invariants, beside those of struct observed: an entry of the set has a dot for its tag, the number of its actor
  * above 32 bits of counter, and the class of an entry is the position of its prefix (prefix.h).
  */
 struct growing_orcuckoo {
     struct observed observed;
-    struct prefix_table table;
+    struct tagged_set set;
     uint8_t length;    /* of the prefixes that were added last */
     bool keeps_shared; /* for itself alone: shared.h */
 };
@@ -26,6 +26,9 @@ static inline const struct growing_orcuckoo *as_const_growing_orcuckoo(const roo
 {
     return (const struct growing_orcuckoo *)filter;
 }
+
+/* What the rest of the filter leaves to the list of its set, or to the segments of its table. */
+uint64_t bytes_for_set(const struct growing_orcuckoo *filter);
 
 /* How many prefixes of a length a writer may add. */
 static inline const uint64_t *capacities_of(const struct growing_orcuckoo *filter)

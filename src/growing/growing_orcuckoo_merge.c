@@ -13,7 +13,8 @@
  *     prefix 1001..  tag 5:7    there     7 of this actor is unseen here: it comes
  *
  * Replicas that were copied from each other have most slots at the same places, and then only the buckets that differ
- * are gathered. What is in a crowd (crowd.h) is looked up entry by entry.
+ * are gathered. What is in a crowd (crowd.h) is looked up entry by entry, and so is what is on the list of a filter that
+ * has few entries and no table (tagged_set.c).
  *
  *     few come      what is to be dropped and added is listed, and nothing changes meanwhile; then it is done in place,
  *                   with room in the crowd that was reserved before, so that it cannot fail
@@ -116,7 +117,7 @@ struct merge {
     struct growing_orcuckoo *filter;
     const struct growing_orcuckoo *other;
     const struct prefix_table *tables[2]; /* that are walked: those of both filters, or a copy of one of them, */
-    struct prefix_table finer;            /* which is this one; without a root: none */
+    struct prefix_table finer;            /* which is this one; without a root it stands for that of a list */
     const roost_allocator *allocator;
     struct causal_context unseen, joined;
     struct actors actors;     /* as they were before, */
@@ -128,7 +129,7 @@ struct merge {
     uint64_t come;  /* how many of these are unseen here */
     uint128 sum;    /* of the hashes of those that come, less those that go */
     bool subtracts; /* what comes is all that the other has, less what is seen here: quicker where that is little */
-    struct prefix_table built; /* that is to take the place of the table; without a root: none */
+    struct prefix_table *built; /* that is to take the place of the set's table or list; NULL: none */
 };
 
 static void merge_end(struct merge *merge)
@@ -142,6 +143,8 @@ static void merge_end(struct merge *merge)
     release_list(&merge->added, merge->allocator);
     if (merge->finer.root)
         table_release(&merge->finer);
+    if (merge->built)
+        free_table_of(&merge->filter->observed.base, merge->built);
 }
 
 /* New actors stay only if all goes well: otherwise refused merges could use up the numbers. */
@@ -204,8 +207,6 @@ static roost_status copy_finely(struct merge *merge, const struct prefix_table *
     struct prefix_table *finer = &merge->finer;
     struct prefix_entry entries[TAGGED_AT_ONCE];
     struct tagged_walk walk = {0};
-    const roost_environment environment = whole_environment(&merge->filter->observed.base);
-    tagged_init(finer, table->seed, &environment);
     finer->target = table->target;
     finer->most_bytes = UINT64_MAX; /* it is gone soon */
     roost_status status = table_begin(finer, segments);
@@ -221,8 +222,11 @@ static roost_status copy_finely(struct merge *merge, const struct prefix_table *
 /* The tables that are walked. */
 static roost_status choose_tables(struct merge *merge)
 {
-    merge->tables[0] = &merge->filter->table;
-    merge->tables[1] = &merge->other->table;
+    const struct tagged_set *sets[2] = {&merge->filter->set, &merge->other->set};
+    const roost_environment environment = whole_environment(&merge->filter->observed.base);
+    tagged_init(&merge->finer, merge->filter->observed.base.config->seed, &environment);
+    for (unsigned side = 0; side < 2; side++)
+        merge->tables[side] = is_in_table(sets[side]) ? sets[side]->table : &merge->finer;
     for (unsigned side = 0; side < 2; side++) {
         const struct prefix_table *table = merge->tables[side], *other = merge->tables[!side];
         if (!is_much_coarser(table, other))
@@ -290,14 +294,23 @@ static ALWAYS_INLINE bool is_seen(const struct merge *merge, uint64_t tag, unsig
                             counter));
 }
 
+/* An entry with the number that its actor has there. */
+static struct prefix_entry entry_there(const struct merge *merge, struct prefix_entry entry)
+{
+    uint64_t number = actors_find(&merge->other->observed.actors, merge->views[entry.tag >> 32].actor);
+    return (struct prefix_entry){entry.prefix, number << 32 | (uint32_t)entry.tag};
+}
+
 /* Whether the other has an entry that is not in its slots, or there at all. */
-static bool other_crowd_holds(const struct merge *merge, struct prefix_entry entry)
+static bool other_holds_apart(const struct merge *merge, struct prefix_entry entry)
 {
     const struct crowd *crowd = merge->tables[1]->crowd;
+    if (!is_in_table(&merge->other->set))
+        return tagged_set_holds(&merge->other->set, entry_there(merge, entry));
     if (!crowd)
         return false;
-    uint64_t number = actors_find(&merge->other->observed.actors, merge->views[entry.tag >> 32].actor);
-    return stash_find_entry(&crowd->stash, entry.prefix, number << 32 | (uint32_t)entry.tag) != NO_NODE;
+    entry = entry_there(merge, entry);
+    return stash_find_entry(&crowd->stash, entry.prefix, entry.tag) != NO_NODE;
 }
 
 static uint128 hash_of(const struct merge *merge, struct prefix_entry entry)
@@ -314,7 +327,7 @@ static bool goes(struct merge *merge, struct prefix_entry entry)
 /* An entry that one side has and of which the other has seen the dot. False without memory. */
 static bool take_seen(struct merge *merge, struct prefix_entry entry, unsigned side, bool *stays)
 {
-    *stays = !side && other_crowd_holds(merge, entry);
+    *stays = !side && other_holds_apart(merge, entry);
     if (side && merge->subtracts)
         merge->sum -= hash_of(merge, entry);
     return side || *stays || goes(merge, entry);
@@ -374,12 +387,18 @@ static bool merge_range(struct merge *merge, struct joint_walk *walk, bool all, 
     return compare_range(merge, walk) && take_range(merge, walk, lists);
 }
 
-/* ---- crowds ------------------------------------------------------------------------------------------------------ */
+/* ---- crowds and lists -------------------------------------------------------------------------------------------- */
 
-/* What is in the crowd of one side, from a position on, which moves; false at the end. */
-static bool next_in_crowd(const struct prefix_table *table, uint64_t *position, struct prefix_entry *entry)
+/* What is in the crowd or on the list of one side, from a position on, which moves; false at the end. */
+static bool next_apart(const struct merge *merge, unsigned side, uint64_t *position, struct prefix_entry *entry)
 {
-    const struct stash *stash = table->crowd ? &table->crowd->stash : NULL;
+    const struct tagged_set *set = side ? &merge->other->set : &merge->filter->set;
+    const struct crowd *crowd = merge->tables[side]->crowd;
+    const struct stash *stash = crowd ? &crowd->stash : NULL;
+    if (!is_in_table(set) && *position < set->listed) {
+        *entry = entries_listed(set)[(*position)++];
+        return true;
+    }
     while (stash && *position < stash->used) {
         const struct stash_node *held = &stash->nodes[(*position)++];
         *entry = (struct prefix_entry){held->key, held->tag};
@@ -393,23 +412,22 @@ static bool is_removed(const struct merge *merge, struct prefix_entry entry)
 {
     if (!is_seen(merge, entry.tag, 0))
         return false;
-    uint64_t number = actors_find(&merge->other->observed.actors, merge->views[entry.tag >> 32].actor);
-    return !tagged_holds(&merge->other->table, (struct prefix_entry){entry.prefix, number << 32 | (uint32_t)entry.tag});
+    return !tagged_set_holds(&merge->other->set, entry_there(merge, entry));
 }
 
 /* The same for what has no slot. What stays or comes is put into a table that is built; without one, what comes is
    listed. */
-static roost_status merge_crowds(struct merge *merge, bool lists)
+static roost_status merge_apart(struct merge *merge, bool lists)
 {
-    struct prefix_table *built = merge->built.root ? &merge->built : NULL;
+    struct prefix_table *built = merge->built;
     struct prefix_entry entry;
     roost_status status = ROOST_OK;
-    for (uint64_t at = 0; status == ROOST_OK && next_in_crowd(merge->tables[0], &at, &entry);)
+    for (uint64_t at = 0; status == ROOST_OK && next_apart(merge, 0, &at, &entry);)
         if (!is_removed(merge, entry))
             status = built ? tagged_put(built, entry) : ROOST_OK;
         else if (!goes(merge, entry))
             status = ROOST_NO_MEMORY;
-    for (uint64_t at = 0; status == ROOST_OK && next_in_crowd(merge->tables[1], &at, &entry);) {
+    for (uint64_t at = 0; status == ROOST_OK && next_apart(merge, 1, &at, &entry);) {
         entry.tag = tag_here(merge, entry.tag);
         bool seen = is_seen(merge, entry.tag, 1);
         merge->seen++;
@@ -428,7 +446,7 @@ static roost_status merge_crowds(struct merge *merge, bool lists)
 
 static bool are_few(const struct merge *merge)
 {
-    return merge->come <= FEW_CHANGES + merge->filter->table.count / FEW_OF;
+    return merge->come <= FEW_CHANGES + tagged_set_count(&merge->filter->set) / FEW_OF;
 }
 
 static bool is_indexed(struct joint_index *index, const struct joint_walk *walk, struct prefix_entry entry)
@@ -455,7 +473,7 @@ static bool list_by_index(struct merge *merge, struct joint_walk *walk, uint64_t
     }
     for (uint64_t i = 0; i < own; i++) {
         const struct prefix_entry entry = {walk->prefixes[i], walk->tags[i]};
-        if (is_seen(merge, entry.tag, 0) && !is_indexed(index, walk, entry) && !other_crowd_holds(merge, entry) &&
+        if (is_seen(merge, entry.tag, 0) && !is_indexed(index, walk, entry) && !other_holds_apart(merge, entry) &&
             !goes(merge, entry))
             return false;
     }
@@ -474,8 +492,8 @@ static bool list_range(struct merge *merge, struct joint_walk *walk)
     return compare_range(merge, walk) && take_range(merge, walk, true);
 }
 
-/* Lists what goes and what comes, as long as few come. */
-static roost_status list_changes(struct merge *merge)
+/* Those of what is in slots. */
+static roost_status list_ranges(struct merge *merge)
 {
     struct joint_walk walk;
     roost_status status = ROOST_OK;
@@ -485,7 +503,15 @@ static roost_status list_changes(struct merge *merge)
         status = list_range(merge, &walk) ? ROOST_OK : ROOST_NO_MEMORY;
     }
     joint_end(&walk);
-    return status == ROOST_OK && are_few(merge) ? merge_crowds(merge, true) : status;
+    return status;
+}
+
+/* Lists what goes and what comes, as long as few come. */
+static roost_status list_changes(struct merge *merge)
+{
+    bool have_slots = merge->tables[0]->root || merge->tables[1]->root;
+    roost_status status = have_slots ? list_ranges(merge) : ROOST_OK;
+    return status == ROOST_OK && are_few(merge) ? merge_apart(merge, true) : status;
 }
 
 /* ---- many -------------------------------------------------------------------------------------------------------- */
@@ -499,7 +525,7 @@ static unsigned shortest_in_child(const struct prefix_table *table)
 /* What spans children is put later, one by one. */
 static bool part_late(struct merge *merge, struct joint_walk *walk, struct entry_list *late)
 {
-    const unsigned shortest = shortest_in_child(&merge->built);
+    const unsigned shortest = shortest_in_child(merge->built);
     const uint64_t mark = UINT64_C(1) << (63 - shortest);
     uint64_t kept = 0;
     for (uint64_t i = 0; i < walk->count; i++) {
@@ -536,10 +562,10 @@ static roost_status build_children(struct merge *merge, const struct joint_walk 
     roost_status status = ROOST_OK;
     uint64_t done = 0;
     for (uint64_t start = walk->start, end = 0; status == ROOST_OK && end != walk->end; start = end + 1, ++*child) {
-        end = range_end(start, depth_of_child(merge->built.root, *child));
+        end = range_end(start, depth_of_child(merge->built->root, *child));
         uint64_t some = count_until(walk->prefixes + done, walk->count - done, end);
         struct prefix_run run = {walk->prefixes + done, walk->tags + done, some, 0};
-        status = tagged_build_child(&merge->built, *child, start, &run);
+        status = tagged_build_child(merge->built, *child, start, &run);
         for (uint64_t i = run.count; i < some && status == ROOST_OK; i++)
             if (!list_entry(late, (struct prefix_entry){run.prefixes[i], run.tags[i]}, merge->allocator))
                 status = ROOST_NO_MEMORY;
@@ -553,7 +579,7 @@ static roost_status build_ranges(struct merge *merge, struct entry_list *late, b
     struct joint_walk walk;
     roost_status status = ROOST_OK;
     uint64_t child = 0;
-    joint_begin(&walk, merge->tables[0], merge->tables[1], &merge->built);
+    joint_begin(&walk, merge->tables[0], merge->tables[1], merge->built);
     while (status == ROOST_OK && joint_next(&walk))
         status = merge_range(merge, &walk, true, lists) && part_late(merge, &walk, late)
                      ? build_children(merge, &walk, &child, late)
@@ -566,13 +592,12 @@ static roost_status build_ranges(struct merge *merge, struct entry_list *late, b
 static roost_status build_table(struct merge *merge, uint64_t about)
 {
     const bool lists = journal_is_on(merge->filter->observed.base.journal);
-    struct prefix_table *built = &merge->built;
+    struct prefix_table *built = tagged_set_new_table(&merge->filter->set, &merge->filter->observed.base);
     struct entry_list late = {0};
-    const roost_environment environment = whole_environment(&merge->filter->observed.base);
-    tagged_init(built, merge->filter->table.seed, &environment);
-    built->target = merge->filter->table.target;
-    built->root = new_directory(built, 0, about / built->target);
-    if (!built->root)
+    merge->built = built;
+    if (built)
+        built->root = new_directory(built, 0, about / built->target);
+    if (!built || !built->root)
         return ROOST_NO_MEMORY;
     built->dense = true;
     roost_status status = build_ranges(merge, &late, lists);
@@ -580,31 +605,29 @@ static roost_status build_table(struct merge *merge, uint64_t about)
     for (uint64_t i = 0; i < late.count && status == ROOST_OK; i++)
         status = tagged_put(built, late.entries[i]);
     release_list(&late, merge->allocator);
-    return status == ROOST_OK ? merge_crowds(merge, lists) : status;
+    return status == ROOST_OK ? merge_apart(merge, lists) : status;
 }
 
 /* From the beginning. */
 static roost_status build_changes(struct merge *merge)
 {
     double part = merge->seen ? (double)merge->come / (double)merge->seen : 1;
-    uint64_t about = merge->filter->table.count + (uint64_t)(part * (double)merge->other->table.count);
+    uint64_t about =
+        tagged_set_count(&merge->filter->set) + (uint64_t)(part * (double)tagged_set_count(&merge->other->set));
     release_list(&merge->removed, merge->allocator);
     release_list(&merge->added, merge->allocator);
     merge->come = merge->seen = 0;
     merge->subtracts = part > 0.5;
     merge->sum = merge->subtracts ? merge->other->observed.sum : 0;
-    roost_status status = build_table(merge, about);
-    if (status != ROOST_OK && merge->built.root)
-        table_release(&merge->built);
-    return status;
+    return build_table(merge, about);
 }
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */
 
-static bool own_entries(struct prefix_table *table, const struct entry_list *list)
+static bool own_entries(struct tagged_set *set, const struct entry_list *list)
 {
     for (uint64_t i = 0; i < list->count; i++)
-        if (!tagged_own(table, list->entries[i].prefix))
+        if (!tagged_set_own(set, list->entries[i].prefix))
             return false;
     return true;
 }
@@ -612,9 +635,10 @@ static bool own_entries(struct prefix_table *table, const struct entry_list *lis
 /* So that it cannot fail. */
 static roost_status prepare_in_place(struct merge *merge)
 {
-    struct prefix_table *table = &merge->filter->table;
-    roost_status status = tagged_reserve(table, merge->added.count);
-    bool fails = status == ROOST_OK && !(own_entries(table, &merge->removed) && own_entries(table, &merge->added));
+    struct tagged_set *set = &merge->filter->set;
+    roost_status status =
+        tagged_set_reserve(set, &merge->filter->observed.base, merge->added.count, bytes_for_set(merge->filter));
+    bool fails = status == ROOST_OK && !(own_entries(set, &merge->removed) && own_entries(set, &merge->added));
     return fails ? ROOST_NO_MEMORY : status;
 }
 
@@ -622,19 +646,16 @@ static roost_status prepare_in_place(struct merge *merge)
 static roost_status prepare(struct merge *merge)
 {
     struct observed *filter = &merge->filter->observed;
+    struct tagged_set *set = &merge->filter->set;
     uint64_t before = observed_bytes(filter);
     roost_status status = are_few(merge) ? prepare_in_place(merge) : build_changes(merge);
     if (status != ROOST_OK)
         return status;
     uint64_t grown = merge->joined.room > filter->causal.room ? merge->joined.room - filter->causal.room : 0;
     uint64_t bytes = observed_bytes(filter) + grown * sizeof *merge->joined.runs;
-    if (merge->built.root)
-        bytes += tagged_bytes(&merge->built) - tagged_bytes(&merge->filter->table);
-    if (bytes <= filter->base.environment.common->memory_limit || bytes <= before)
-        return ROOST_OK;
-    if (merge->built.root)
-        table_release(&merge->built);
-    return ROOST_TOO_LARGE;
+    if (merge->built)
+        bytes += sizeof *merge->built + tagged_bytes(merge->built) - tagged_set_bytes(set);
+    return bytes <= filter->base.environment.common->memory_limit || bytes <= before ? ROOST_OK : ROOST_TOO_LARGE;
 }
 
 static void note_changes(struct merge *merge)
@@ -656,18 +677,19 @@ static void note_changes(struct merge *merge)
 /* Room for all that comes was reserved. */
 static void change_in_place(struct merge *merge)
 {
-    struct prefix_table *table = &merge->filter->table;
+    struct tagged_set *set = &merge->filter->set;
+    const roost_filter *owner = &merge->filter->observed.base;
     for (uint64_t i = 0; i < merge->removed.count; i++)
-        tagged_drop(table, merge->removed.entries[i]);
+        tagged_set_drop(set, merge->removed.entries[i]);
     for (uint64_t done = 0, left; (left = merge->added.count - done) > 0;) {
         const struct prefix_entry *entries = merge->added.entries + done;
-        size_t some = tagged_put_entries(table, entries, left < TAGGED_AT_ONCE ? left : TAGGED_AT_ONCE);
+        size_t some = tagged_set_put_entries(set, entries, left < TAGGED_AT_ONCE ? left : TAGGED_AT_ONCE);
         if (some == 0)
-            (void)!tagged_put(table, *entries);
+            (void)!tagged_set_put(set, owner, *entries, bytes_for_set(merge->filter));
         done += some ? some : 1;
     }
     for (uint64_t i = 0; i < merge->removed.count; i++)
-        tagged_shrink(table, merge->removed.entries[i].prefix);
+        tagged_set_shrink(set, owner, merge->removed.entries[i].prefix);
 }
 
 /* None of it fails. */
@@ -677,9 +699,9 @@ static void commit(struct merge *merge)
     struct causal_context old = filter->observed.causal;
     note_changes(merge);
     filter->observed.sum += merge->sum;
-    if (merge->built.root) {
-        table_release(&filter->table);
-        filter->table = merge->built;
+    if (merge->built) {
+        tagged_set_put_table(&filter->set, &filter->observed.base, merge->built);
+        merge->built = NULL;
     } else
         change_in_place(merge);
     if (merge->unseen.dots > 0) {
@@ -712,7 +734,7 @@ roost_status growing_orcuckoo_merge(roost_filter *base, bool *changed, const roo
         status = prepare(&merge);
         if (status == ROOST_OK)
             commit(&merge);
-        tagged_release_reserve(&merge.filter->table);
+        tagged_set_release_reserve(&merge.filter->set, base);
         *changed = status == ROOST_OK;
     }
     if (!*changed && merge.numbered)
@@ -736,7 +758,7 @@ roost_status growing_orcuckoo_sweep(roost_filter *base, struct sweep *sweep, con
     struct prefix_entry entries[TAGGED_AT_ONCE];
     struct tagged_walk walk = {sweep->node, sweep->row ? TAGGED_IN_CROWD | (sweep->row - 1) : 0};
     uint64_t seen = 0, most = effort ? (uint64_t)effort * SLOTS : UINT64_MAX;
-    for (uint32_t count; (count = tagged_next(&filter->table, &walk, entries)) > 0; seen += count) {
+    for (uint32_t count; (count = tagged_set_next(&filter->set, &walk, entries)) > 0; seen += count) {
         bool is_next = walk.hash != sweep->node && walk.hash != 0; /* the first entries of another segment */
         sweep->node = walk.hash;
         if (is_next && seen >= most)
@@ -744,7 +766,7 @@ roost_status growing_orcuckoo_sweep(roost_filter *base, struct sweep *sweep, con
         for (uint32_t i = 0; i < count; i++) {
             if (!has_seen_removed(&view, entry_of_prefix(entries[i])))
                 continue;
-            if (!tagged_own(&filter->table, entries[i].prefix))
+            if (!tagged_set_own(&filter->set, entries[i].prefix))
                 return ROOST_NO_MEMORY;
             filter->observed.store->drop(&filter->observed, entry_of_prefix(entries[i]));
         }
@@ -753,6 +775,7 @@ roost_status growing_orcuckoo_sweep(roost_filter *base, struct sweep *sweep, con
             return ROOST_OK;
         }
     }
+    tagged_set_settle(&filter->set, base);
     sweep->done = true;
     return ROOST_OK;
 }

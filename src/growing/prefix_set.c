@@ -16,6 +16,7 @@
 
 #include <string.h>
 
+#include "few.h"
 #include "../base/hash.h"
 
 #define FEWEST_ROOM 4
@@ -27,13 +28,9 @@ static const uint64_t *list_of(const struct prefix_set *set)
     return set->listed == 1 ? &set->only : set->list;
 }
 
-/* Places of a list; 0: it has no memory of its own. */
 static uint64_t room_for(uint64_t count)
 {
-    uint64_t room = FEWEST_ROOM;
-    while (room < count)
-        room *= 2;
-    return count > 1 ? room : 0;
+    return room_of_list(count, FEWEST_ROOM);
 }
 
 /* The first that ends at or after this hash. */
@@ -109,17 +106,7 @@ static uint64_t unite(uint64_t *all, const struct prefix_set *set, const uint64_
 
 static struct prefix_table *new_table(const roost_filter *owner)
 {
-    const roost_environment environment = whole_environment(owner);
-    struct prefix_table *table = memory_allocate(&environment.allocator, sizeof *table);
-    if (table)
-        table_init(table, owner->config->seed, &environment);
-    return table;
-}
-
-static void free_table(struct prefix_table *table, const roost_filter *owner)
-{
-    table_release(table);
-    memory_release(&owner->environment.allocator, table);
+    return new_table_of(owner, table_init);
 }
 
 static void put_table(struct prefix_set *set, const roost_filter *owner, struct prefix_table *table)
@@ -139,7 +126,7 @@ static roost_status build_table(struct prefix_set *set, const roost_filter *owne
     if (status == ROOST_OK)
         put_table(set, owner, table);
     else
-        free_table(table, owner);
+        free_table_of(owner, table);
     return status;
 }
 
@@ -148,7 +135,7 @@ static roost_status build_table(struct prefix_set *set, const roost_filter *owne
 void set_release(struct prefix_set *set, const roost_filter *owner)
 {
     if (set->in_table)
-        free_table(set->table, owner);
+        free_table_of(owner, set->table);
     else if (set->listed > 1)
         memory_release(&owner->environment.allocator, set->list);
     *set = (struct prefix_set){.only = 0};
@@ -230,7 +217,7 @@ static roost_status merge_into_list(struct prefix_set *set, const roost_filter *
     if (status == ROOST_OK)
         put_table(set, owner, table);
     else
-        free_table(table, owner);
+        free_table_of(owner, table);
     return status;
 }
 
@@ -427,7 +414,7 @@ roost_status set_copy(struct prefix_set *copy, const roost_filter *owner, const 
     if (status == ROOST_OK)
         put_table(copy, owner, table);
     else
-        free_table(table, owner);
+        free_table_of(owner, table);
     return status;
 }
 

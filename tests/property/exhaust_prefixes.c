@@ -79,12 +79,13 @@ struct setting {
 
 struct universe {
     const struct setting *setting;
+    uint8_t listed; /* with removal: entries that a filter has in a list, before it gets a table; 0: always a table */
     roost_config config;
     unsigned lengths[LENGTHS];
     uint64_t room[LENGTHS];
     roost_hash hashes[KEYS];
     struct hash_set worlds, rows, frames, pairs;
-    uint64_t transitions, merged, delivered, removed, supersedings, longer, full, cut;
+    uint64_t transitions, merged, delivered, removed, supersedings, longer, full, cut, reshaped;
     uint64_t drawn; /* whose actor is drawn next */
 };
 
@@ -253,10 +254,16 @@ static bool draw_actor(void *context, void *bytes, size_t size)
     return true;
 }
 
+/* NULL: there is a list instead. */
 static struct prefix_table *table_of(const struct universe *universe, roost_filter *filter)
 {
-    if (removable(universe))
-        return &as_growing_orcuckoo(filter)->table;
+    if (removable(universe)) {
+        struct tagged_set *set = &as_growing_orcuckoo(filter)->set;
+        if (universe->listed)
+            return is_in_table(set) ? set->table : NULL;
+        must(tagged_set_use_table(set, filter) == ROOST_OK, "a table instead of a list");
+        return set->table;
+    }
     struct prefix_set *set = &((struct growing_cuckoo *)filter)->set;
     must(set_use_table(set, filter) == ROOST_OK, "a table instead of a list");
     return set->table;
@@ -368,6 +375,10 @@ static uint64_t frame_hash(const roost_filter *filter)
 static roost_filter *prepared(const struct universe *universe, roost_filter *filter)
 {
     struct prefix_table *table = table_of(universe, filter);
+    if (universe->listed)
+        as_growing_orcuckoo(filter)->set.most = universe->listed;
+    if (!table)
+        return filter;
     table->target = universe->setting->target;
     if (universe->setting->segments)
         tagged_make_room(table, universe->setting->segments * universe->setting->target);
@@ -708,7 +719,7 @@ static void send(struct universe *universe, const struct world *parent, uint32_t
 static uint64_t directory_size(const struct universe *universe, roost_filter *filter)
 {
     const struct prefix_table *table = table_of(universe, filter);
-    return table->root ? segments_of(table->root) : 0;
+    return table && table->root ? segments_of(table->root) : 0;
 }
 
 static void operate(struct universe *universe, const struct world *parent, enum operation operation, uint32_t replica,
@@ -723,6 +734,7 @@ static void operate(struct universe *universe, const struct world *parent, enum 
     struct world world = *parent;
     world.filters[replica] = twin_of(universe, parent->filters[replica]);
     uint64_t segments = directory_size(universe, world.filters[replica]);
+    bool had_table = table_of(universe, world.filters[replica]) != NULL;
     bool done = operation == ADD          ? add(universe, &world, replica, choice)
                 : operation == REMOVE     ? take(universe, &world, replica, choice)
                 : operation == REMOVE_ONE ? take_one(universe, &world, replica, choice)
@@ -730,6 +742,7 @@ static void operate(struct universe *universe, const struct world *parent, enum 
                 : operation == MERGE      ? merge(universe, &world, replica, choice)
                                           : take_message(universe, &world, replica, world.message);
     universe->cut += segments && directory_size(universe, world.filters[replica]) > segments;
+    universe->reshaped += had_table != (table_of(universe, world.filters[replica]) != NULL);
     if (done)
         visit(universe, &world, replica, depth);
     roost_filter_free(world.filters[replica]);
@@ -843,19 +856,22 @@ static const struct setting settings[] = {
     {"without removal, deltas", ROOST_CUCKOO, false, true, 3, 4, 3, {0}, {0}, 1, 0, 4, 6},
 };
 
-static uint64_t total_merged, total_delivered, total_removed, total_superseded, total_longer, total_full, total_cut;
+static uint64_t total_merged, total_delivered, total_removed, total_superseded, total_longer, total_full, total_cut,
+    total_reshaped;
 
-static void run_setting(const struct setting *setting, const char *form)
+static void run_setting(const struct setting *setting, uint8_t listed, const char *form)
 {
     static struct universe universe;
     uint32_t depth = depth_of(form, setting->depth, setting->deep);
     universe_open(&universe, setting);
+    universe.listed = listed;
     struct world world = first_world(&universe);
     explore(&universe, &world, depth);
     must(universe.rows.count == universe.pairs.count && universe.frames.count == universe.pairs.count,
          "one state, one frame, one digest");
-    printf("ok - prefixes: %s, %u replicas, %u writers, segments of %u, depth %u: %zu states, %llu transitions\n",
-           setting->name, setting->replicas, setting->writers, setting->target, depth, universe.rows.count,
+    printf("ok - prefixes: %s, %u replicas, %u writers, segments of %u, lists of %u, depth %u: %zu states, %llu "
+           "transitions\n",
+           setting->name, setting->replicas, setting->writers, setting->target, listed, depth, universe.rows.count,
            (unsigned long long)universe.transitions);
     fflush(stdout);
     total_merged += universe.merged;
@@ -865,6 +881,7 @@ static void run_setting(const struct setting *setting, const char *form)
     total_longer += universe.longer;
     total_full += universe.full;
     total_cut += universe.cut;
+    total_reshaped += universe.reshaped;
     for (uint32_t r = 0; r < setting->replicas; r++)
         roost_filter_free(world.filters[r]);
     free(universe.worlds.hashes);
@@ -875,15 +892,19 @@ static void run_setting(const struct setting *setting, const char *form)
 
 int main(int argc, char **argv)
 {
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        run_setting(&settings[i], argc > 1 ? argv[1] : "");
+    const uint8_t listed[] = {MOST_TAGS_LISTED, 1, 2, 4}; /* so that filters are lists always, or at times */
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        run_setting(&settings[i], 0, argc > 1 ? argv[1] : "");
+        if (settings[i].kind == ROOST_ORCUCKOO)
+            run_setting(&settings[i], listed[i % sizeof listed], argc > 1 ? argv[1] : "");
+    }
     must(total_merged > 1000 && total_delivered > 1000 && total_removed > 1000 && total_superseded > 1000 &&
-             total_longer > 1000 && total_full > 10 && total_cut > 1000,
+             total_longer > 1000 && total_full > 10 && total_cut > 1000 && total_reshaped > 1000,
          "the walk did real work");
     printf("ok - prefixes: %llu merges, %llu deltas, %llu removals, %llu supersedings, %llu longer prefixes, %llu "
-           "refusals, %llu segments cut: every law held\n",
+           "refusals, %llu segments cut, %llu lists that became tables or tables lists: every law held\n",
            (unsigned long long)total_merged, (unsigned long long)total_delivered, (unsigned long long)total_removed,
            (unsigned long long)total_superseded, (unsigned long long)total_longer, (unsigned long long)total_full,
-           (unsigned long long)total_cut);
+           (unsigned long long)total_cut, (unsigned long long)total_reshaped);
     return 0;
 }

@@ -32,9 +32,12 @@ static roost_filter *growing_filter(bool multiset, uint64_t capacity, uint64_t m
     return filter;
 }
 
+/* From now on there is one, however few entries there are. */
 static struct prefix_table *table_in(roost_filter *filter)
 {
-    return &as_growing_orcuckoo(filter)->table;
+    struct tagged_set *set = &as_growing_orcuckoo(filter)->set;
+    assert_ok(tagged_set_use_table(set, filter));
+    return set->table;
 }
 
 /* An entry that no filter would make: any prefix, with any dot. */
@@ -296,8 +299,9 @@ static void jobs_meet_while_it_changes(void **state)
         uint32_t counter = 0;
         uint64_t place = 0;
         bool done = false;
-        table_in(filter)->target = 1 + random_choice(&random, 40);
-        crowd_some(filter, &random, 600, &counter);
+        if (round % 2)
+            table_in(filter)->target = 1 + random_choice(&random, 40);
+        crowd_some(filter, &random, round % 4 ? 600 : 60, &counter);
         assert_ok(roost_filter_clone(filter, &other));
         for (uint64_t key = 0; key < 15; key++)
             assert_ok(roost_filter_remove_hash(other, NULL, hash_for_key(key)));
@@ -446,8 +450,19 @@ struct dot_model {
 struct dot_world {
     unsigned shared, shortest, longest; /* first bits that prefixes share; lengths */
     uint32_t keys, target;
+    uint8_t listed; /* entries of a list; 0: there are tables from the first entry on */
     struct meter meter;
 };
+
+static void shape_filter(const struct dot_world *world, roost_filter *filter)
+{
+    if (!world->listed)
+        table_in(filter)->target = world->target;
+    else if (!is_in_table(&as_growing_orcuckoo(filter)->set))
+        as_growing_orcuckoo(filter)->set.most = world->listed;
+    else
+        as_growing_orcuckoo(filter)->set.table->target = world->target;
+}
 
 static roost_filter *filter_of_world(struct dot_world *world)
 {
@@ -455,7 +470,7 @@ static roost_filter *filter_of_world(struct dot_world *world)
     roost_environment environment = {.allocator = {&world->meter, metered_allocate, metered_release}};
     roost_filter *filter;
     assert_ok(roost_filter_new(&filter, &config, &environment));
-    table_in(filter)->target = world->target;
+    shape_filter(world, filter);
     return filter;
 }
 
@@ -568,7 +583,7 @@ static void copy_in_model(struct dot_model *model, const struct dot_world *world
         return;
     roost_filter_free(model->filters[filter]);
     assert_ok(roost_filter_clone(model->filters[original], &model->filters[filter]));
-    table_in(model->filters[filter])->target = world->target;
+    shape_filter(world, model->filters[filter]);
     memcpy(model->states[filter], model->states[original], sizeof model->states[filter]);
 }
 
@@ -582,6 +597,7 @@ static void a_merge_is_the_larger_of_every_dot(void **state)
         struct dot_world world = {.shared = random_choice(&random, 3) ? 0 : random_choice(&random, 30),
                                   .keys = 1u << random_choice(&random, 14),
                                   .target = 1u << random_choice(&random, 10)};
+        world.listed = (uint8_t)(random_choice(&random, 2) ? 0 : random_choice(&random, MOST_TAGS_LISTED + 1));
         (void)allocator_of(&world.meter);
         world.shortest = world.shared + 4 + random_choice(&random, 20);
         world.longest = world.shortest + random_choice(&random, MOST_LENGTH + 1 - world.shortest);

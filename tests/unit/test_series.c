@@ -139,7 +139,8 @@ static double fullest_length(const roost_filter *filter)
     uint64_t counts[MOST_LENGTH + 1];
     double fullest = 0;
     if (removable(filter)) {
-        memcpy(counts, as_const_growing_orcuckoo(filter)->table.counts, sizeof counts);
+        uint64_t room[MOST_LENGTH + 1];
+        memcpy(counts, tagged_set_counts(&as_const_growing_orcuckoo(filter)->set, room), sizeof counts);
         budget = shared_of_filter(filter)->budget;
     } else {
         set_counts(&((const struct growing_cuckoo *)filter)->set, counts);

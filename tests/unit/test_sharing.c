@@ -28,8 +28,11 @@ static bool removes(const roost_filter *filter)
 /* Many segments of few entries each. */
 static void cut_finely(roost_filter *filter)
 {
-    if (removes(filter))
-        as_growing_orcuckoo(filter)->table.target = 32;
+    if (!removes(filter))
+        return;
+    struct tagged_set *set = &as_growing_orcuckoo(filter)->set;
+    assert_ok(tagged_set_use_table(set, filter));
+    set->table->target = 32;
 }
 
 static void add_keys(roost_filter *filter, uint64_t from, uint64_t count)
