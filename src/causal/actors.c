@@ -29,8 +29,9 @@
 
 #include "../base/bits.h"
 
-#define SMALLEST_ROOM 4
-#define MOST_ROOM     (1u << 30) /* the map has twice as much, and counts in 32 bits */
+#define SMALLEST_ROOM  1          /* most filters have one actor */
+#define MOST_ROOM      (1u << 30) /* the map has twice as much, and counts in 32 bits */
+#define FEWEST_INDEXES 4
 
 void actors_init(struct actors *actors, uint32_t indexes)
 {
@@ -141,7 +142,7 @@ static uint32_t new_index(struct actors *actors, const roost_allocator *allocato
 {
     uint32_t room = actors->given_room;
     if (actors->given == room)
-        room = room == 0 ? SMALLEST_ROOM : room > actors->indexes / 2 ? actors->indexes : room * 2;
+        room = room == 0 ? FEWEST_INDEXES : room > actors->indexes / 2 ? actors->indexes : room * 2;
     return reserve_indexes(actors, room, allocator) ? actors->given++ : NO_INDEX;
 }
 

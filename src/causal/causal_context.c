@@ -41,7 +41,6 @@
 
 #include "../base/bits.h"
 
-#define SMALLEST_ROOM 4
 #define MOST_RUNS     (SIZE_MAX / sizeof(struct dot_run))
 /* So few are added faster one by one than by a walk through the whole causal context. */
 #define FEW_RUNS 16
@@ -121,7 +120,7 @@ bool causal_reserve(struct causal_context *causal, const roost_allocator *alloca
         return false;
     size_t room = causal->count + runs;
     room = room > causal->room * 2 ? room : causal->room * 2;
-    return move_to_room(causal, allocator, room > SMALLEST_ROOM ? room : SMALLEST_ROOM);
+    return move_to_room(causal, allocator, room);
 }
 
 bool causal_copy(struct causal_context *copy, const struct causal_context *causal, const roost_allocator *allocator)

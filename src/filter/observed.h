@@ -108,11 +108,11 @@ struct observed {
     const struct entry_store *store;
     struct causal_context causal;
     struct actors actors;
-    uint128 sum;
-    uint32_t most_counter;
     uint64_t actor;
+    uint128 sum;
     uint32_t number, counter; /* of that actor */
-    size_t run;               /* where the causal context had its last run: a hint */
+    uint32_t most_counter;
+    uint32_t run; /* where the causal context had its last run: a hint */
 };
 
 #define MOST_ACTORS_BITS 18
@@ -214,7 +214,7 @@ static inline void count_own_dot(struct observed *filter)
         return;
     }
     causal_add(causal, &filter->base.environment.allocator, (struct dot_run){filter->actor, counter, counter});
-    filter->run = causal_run_of(causal, filter->actor, counter);
+    filter->run = (uint32_t)causal_run_of(causal, filter->actor, counter);
 }
 
 /* ---- for a kind's own functions ---------------------------------------------------------------------------------- */
