@@ -4,6 +4,9 @@
  * Changes that replicas cannot repeat are replicated from the journal of the filter: each change is followed by the
  * delta since the last one that was replicated. Batches are cut so that the journal still has everything that was not
  * replicated yet.
+ *
+ * A journal takes 250 bytes. A filter with removal that takes little more than that and has none, since nobody asked for
+ * a cursor, gets none: its state is about as short as a delta, and is replicated instead.
  */
 #include "changes.h"
 
@@ -15,7 +18,8 @@
 #include "module/registry/tombstones.h"
 #include "module/value/timed.h"
 
-#define SLICE 64 /* changes between two deltas; several records per change fit into the shortest journal */
+#define SLICE 64  /* changes between two deltas; several records per change fit into the shortest journal */
+#define SMALL 640 /* bytes of a filter that is replicated as a whole */
 
 /* ---- limits ------------------------------------------------------------------------------------------------------ */
 
@@ -73,6 +77,34 @@ static bool replicate_delta(struct target *target)
         RedisModule_Replicate(target->ctx, "ROOST.MERGE", "sb", target->name, (const char *)frame.data, frame.size);
     roost_buffer_release(&frame);
     return unsent || status != ROOST_OK;
+}
+
+static bool goes_whole(const struct filter_value *filter)
+{
+    return config_of(filter)->kind == ROOST_ORCUCKOO && !extra_of(filter)->replicated.incarnation &&
+           filter->value.bytes <= SMALL;
+}
+
+/* Before some changes of elements, and after them. */
+static roost_status begin_slice(struct target *target, bool *whole)
+{
+    *whole = goes_whole(target->filter);
+    return *whole ? ROOST_OK : ready_to_replicate(target);
+}
+
+static void replicate_slice(struct target *target, bool whole)
+{
+    roost_buffer frame;
+    if (!whole) {
+        replicate_delta(target);
+        return;
+    }
+    roost_status status = roost_filter_encode(target->filter->filter, &frame);
+    if (status != ROOST_OK)
+        RedisModule_Log(target->ctx, "warning", "a change cannot be replicated: %s", roost_status_text(status));
+    else
+        RedisModule_Replicate(target->ctx, "ROOST.MERGE", "sb", target->name, (const char *)frame.data, frame.size);
+    roost_buffer_release(&frame);
 }
 
 roost_status target_begin(struct target *target)
@@ -170,15 +202,16 @@ static roost_status add_repeatably(struct target *target, bool *changed, size_t 
 static roost_status add_and_replicate(struct target *target, bool *changed, size_t *done, const roost_bytes *keys,
                                       size_t count)
 {
-    roost_status status = ready_to_replicate(target);
+    bool whole;
+    roost_status status = ROOST_OK;
     *done = 0;
-    while (status == ROOST_OK && *done < count) {
+    while (status == ROOST_OK && *done < count && (status = begin_slice(target, &whole)) == ROOST_OK) {
         size_t taken, slice = count - *done < SLICE ? count - *done : SLICE;
         status = filter_value_add(target->filter, changed + *done, &taken, keys + *done, slice);
         /* a set takes a new dot for an element that it holds already, and replicates it */
         bool dots = config_of(target->filter)->kind == ROOST_ORCUCKOO;
         if (dots ? taken > 0 : any(changed + *done, taken))
-            replicate_delta(target);
+            replicate_slice(target, whole);
         *done += taken;
     }
     return status;
@@ -208,12 +241,13 @@ static roost_status remove_some(roost_filter *filter, bool *changed, const roost
 
 roost_status target_remove(struct target *target, bool *changed, const roost_bytes *keys, size_t count, bool one)
 {
-    roost_status status = ready_to_replicate(target);
+    bool whole;
+    roost_status status = begin_slice(target, &whole);
     for (size_t done = 0; status == ROOST_OK && done < count; done += SLICE) {
         size_t slice = count - done < SLICE ? count - done : SLICE;
         status = remove_some(target->filter->filter, changed + done, keys + done, slice, one);
         if (any(changed + done, slice))
-            replicate_delta(target);
+            replicate_slice(target, whole);
     }
     return status;
 }

@@ -7,7 +7,7 @@
  *     an identity is drawn   ROOST.IDENTITY key number
  *     additions, Bloom       BF.ADD or ROOST.ADD            a function of state and identity, and replicas have both;
  *     and table of prefixes                                 where there is no identity, of the state alone
- *     all other changes      ROOST.MERGE key frame          the delta of the change
+ *     all other changes      ROOST.MERGE key frame          the delta of the change; of a small filter, its state
  *     a deletion             ROOST.GENERATION key ...       beside the deletion itself (registry/tombstones.h)
  *
  * A command that changed nothing is not replicated. A *mirrored* command, which comes from a primary or from the AOF,

@@ -230,6 +230,7 @@ static void put_causal(struct orcuckoo *filter, dots seen)
 {
     struct causal_context *causal = &filter->observed.causal;
     causal->count = 0;
+    must(causal_reserve(causal, &filter->observed.base.environment.allocator, MOST_DOTS), "memory");
     causal->dots = count_ones(seen);
     for (uint32_t actor = 0; actor < MOST_ACTORS_HERE; actor++) {
         dots own = (seen & dots_of_actor(actor)) >> (actor * COUNTERS);
