@@ -258,7 +258,7 @@ def test_what_is_lost_is_seeded_again():
             seeded = len(link.of("seeded"))
             b("FLUSHALL")
             wait_in_step([a, b], items("key", 20))
-            assert len(link.of("seeded")) >= seeded + 20
+            wait_for(lambda: len(link.of("seeded")) >= seeded + 20, "the events of the seeds")
             assert found(b, "key-7", ["element"]) == 1
 
 

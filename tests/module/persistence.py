@@ -116,7 +116,7 @@ def test_replicas_and_promotion():
         b("REPLICAOF", "NO", "ONE")
         fill(b, "promoted-"), check_filled(b, "later-")
         assert actor(b, "cf") not in (before, "0" * 16)
-        replicate(a, b)
+        replicate(a, b), caught_up(a, b)
         same_digests(a, b, KEYS)
         before = digests(b)
         for s in a, b:
