@@ -32,10 +32,15 @@
 #include "../base/entropy.h"
 #include "../base/hash.h"
 
+uint64_t observed_bytes_beside(const struct observed *filter)
+{
+    return filter->causal.room * sizeof *filter->causal.runs + actors_bytes(&filter->actors) +
+           own_journal_bytes(&filter->base);
+}
+
 uint64_t observed_bytes(const struct observed *filter)
 {
-    return filter->store->bytes(filter) + filter->causal.room * sizeof *filter->causal.runs +
-           actors_bytes(&filter->actors) + own_journal_bytes(&filter->base);
+    return filter->store->bytes(filter) + observed_bytes_beside(filter);
 }
 
 bool has_memory_for(const struct observed *filter, uint64_t more)

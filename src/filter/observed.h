@@ -220,6 +220,8 @@ static inline void count_own_dot(struct observed *filter)
 /* ---- for a kind's own functions ---------------------------------------------------------------------------------- */
 
 uint64_t observed_bytes(const struct observed *filter);
+/* Those that are neither of the struct nor of what holds entries. */
+uint64_t observed_bytes_beside(const struct observed *filter);
 /* Whether it may take so many more bytes. */
 bool has_memory_for(const struct observed *filter, uint64_t more);
 

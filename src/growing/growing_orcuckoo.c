@@ -281,9 +281,11 @@ static size_t next_dots(const struct observed *filter, struct entry_walk *walk, 
 
 uint64_t bytes_for_set(const struct growing_orcuckoo *filter)
 {
-    const struct tagged_set *set = &filter->set;
+    const struct prefix_table *table = is_in_table(&filter->set) ? filter->set.table : NULL;
     uint64_t limit = filter->observed.base.environment.common->memory_limit;
-    uint64_t rest = observed_bytes(&filter->observed) - (is_in_table(set) ? set->table->bytes : tagged_set_bytes(set));
+    uint64_t rest = sizeof *filter + observed_bytes_beside(&filter->observed);
+    rest += table ? sizeof *table : 0;
+    rest += table && table->crowd ? tagged_bytes(table) - table->bytes : 0;
     return limit > rest ? limit - rest : 0;
 }
 
@@ -465,7 +467,7 @@ static void drop_covered(struct growing_orcuckoo *filter, struct prefix_entry en
     }
 }
 
-static void count_in(struct observed *observed, struct entry entry)
+static ALWAYS_INLINE void count_in(struct observed *observed, struct entry entry)
 {
     count_own_dot(observed);
     observed->sum += entry_hash(observed, entry);

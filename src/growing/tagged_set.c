@@ -239,23 +239,15 @@ const uint64_t *count_listed(const struct tagged_set *set, uint64_t counts[MOST_
     return counts;
 }
 
-bool tagged_set_contains(const struct tagged_set *set, uint64_t hash)
+bool list_contains(const struct tagged_set *set, uint64_t hash)
 {
-    return is_in_table(set) ? table_contains(set->table, hash) : first_covering(set, hash) < set->listed;
+    return first_covering(set, hash) < set->listed;
 }
 
-static void list_contains_many(const struct tagged_set *set, bool *found, const roost_hash *hashes, size_t count)
+void list_contains_many(const struct tagged_set *set, bool *found, const roost_hash *hashes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        found[i] = first_covering(set, hashes[i].high) < set->listed;
-}
-
-void tagged_set_contains_many(const struct tagged_set *set, bool *found, const roost_hash *hashes, size_t count)
-{
-    if (is_in_table(set))
-        table_contains_many(set->table, found, hashes, count);
-    else
-        list_contains_many(set, found, hashes, count);
+        found[i] = list_contains(set, hashes[i].high);
 }
 
 bool tagged_set_holds(const struct tagged_set *set, struct prefix_entry entry)

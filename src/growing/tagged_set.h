@@ -47,8 +47,23 @@ static inline const uint64_t *tagged_set_counts(const struct tagged_set *set, ui
     return is_in_table(set) ? set->table->counts : count_listed(set, room);
 }
 
-bool tagged_set_contains(const struct tagged_set *set, uint64_t hash);
-void tagged_set_contains_many(const struct tagged_set *set, bool *found, const roost_hash *hashes, size_t count);
+/* Of a list, apart from what is done for a table: that is to take no longer than if there were no lists. */
+bool list_contains(const struct tagged_set *set, uint64_t hash);
+void list_contains_many(const struct tagged_set *set, bool *found, const roost_hash *hashes, size_t count);
+
+static inline bool tagged_set_contains(const struct tagged_set *set, uint64_t hash)
+{
+    return is_in_table(set) ? table_contains(set->table, hash) : list_contains(set, hash);
+}
+
+static inline void tagged_set_contains_many(const struct tagged_set *set, bool *found, const roost_hash *hashes,
+                                            size_t count)
+{
+    if (is_in_table(set))
+        table_contains_many(set->table, found, hashes, count);
+    else
+        list_contains_many(set, found, hashes, count);
+}
 
 /* All of these as those of tagged.h. */
 bool tagged_set_holds(const struct tagged_set *set, struct prefix_entry entry);
