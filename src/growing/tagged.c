@@ -41,15 +41,21 @@ uint64_t tagged_bytes(const struct prefix_table *table)
 /* Segments are never twice as large as what they hold, or they hold little. */
 uint64_t tagged_bytes_with(const struct prefix_table *table, uint64_t more)
 {
-    const struct stash none = {0};
+    const struct stash none = {.tagged = true};
     const struct stash *stash = table->crowd ? &table->crowd->stash : &none;
     return tagged_bytes(table) - stash_bytes(stash) + stash_bytes_with(stash, more) + sizeof *table->crowd;
+}
+
+/* What so many more in the crowd take. */
+static uint64_t crowd_growth(const struct prefix_table *table, uint64_t more)
+{
+    return more ? tagged_bytes_with(table, more) - tagged_bytes(table) : 0;
 }
 
 /* Whether there may be so many more in the crowd. What it takes already is not among the bytes that have a limit. */
 static bool crowd_may_grow(const struct prefix_table *table, uint64_t more)
 {
-    return table->bytes + tagged_bytes_with(table, more) - tagged_bytes(table) <= table->most_bytes;
+    return table->bytes + crowd_growth(table, more) <= table->most_bytes;
 }
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -263,7 +269,8 @@ static bool rebuild_one(struct prefix_table *table, struct segment *old, struct 
     node successor = successor_of(table, old, entry);
     if (!successor)
         return false;
-    if (table->bytes - segment_bytes(old) > table->most_bytes || !take_crowd(table, old, &successor, 1)) {
+    uint64_t bytes = table->bytes - segment_bytes(old) + crowd_growth(table, pending_of(&successor, 1));
+    if (bytes > table->most_bytes || !take_crowd(table, old, &successor, 1)) {
         free_segment(table, segment_of(successor));
         return false;
     }

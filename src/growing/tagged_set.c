@@ -192,6 +192,8 @@ static roost_status become_table(struct tagged_set *set, const roost_filter *own
         status = tagged_put(table, entry);
     if (status == ROOST_OK)
         status = tagged_reserve(table, reserved);
+    if (status == ROOST_OK && sizeof *table + tagged_bytes(table) > most_bytes)
+        status = ROOST_TOO_LARGE; /* with the crowd */
     if (status == ROOST_OK)
         tagged_set_put_table(set, owner, table);
     else
