@@ -145,16 +145,30 @@ static roost_status take_fresh_actor(struct observed *filter)
     return ROOST_OK;
 }
 
-/* Arrays start with a few hundred bytes and double when they are full. */
+/* Whether the next dot only makes the last run of the actor longer. */
+static bool extends_own_run(const struct observed *filter)
+{
+    const struct dot_run *runs = filter->causal.runs;
+    return filter->run < filter->causal.count && runs[filter->run].actor == filter->actor &&
+           runs[filter->run].last == filter->counter;
+}
+
+/* Arrays start with few bytes and double when they are full. A causal context without a free place is asked for one
+   with each dot: most filters of one element never need it, and larger ones try to get it, now and then. */
+#define FIRST_SPARE 16
 roost_status prepare_actor(struct observed *filter, bool fresh)
 {
+    const bool must = fresh || !extends_own_run(filter);
+    const bool may = filter->counter >= FIRST_SPARE && (filter->counter & (filter->counter - 1)) == 0;
     uint64_t more = fresh ? actors_bytes(&filter->actors) + 256 : 0;
+    if (!must && !may)
+        return ROOST_OK;
     if (filter->causal.count == filter->causal.room)
         more += (filter->causal.room + 4) * sizeof *filter->causal.runs;
     if (!has_memory_for(filter, more))
-        return ROOST_TOO_LARGE;
+        return must ? ROOST_TOO_LARGE : ROOST_OK;
     roost_status status = fresh ? take_fresh_actor(filter) : ROOST_OK;
-    if (status == ROOST_OK && !causal_reserve(&filter->causal, &filter->base.environment.allocator, 1))
+    if (status == ROOST_OK && !causal_reserve(&filter->causal, &filter->base.environment.allocator, 1) && must)
         status = ROOST_NO_MEMORY;
     return status;
 }
