@@ -59,7 +59,7 @@ def test_growth_as_clients_see_it():
 
 
 def test_small_filters_are_small():
-    """A server may have millions of filters of a few items: 400 bytes each, all in all."""
+    """A server may have millions of filters of a few items: 400 bytes each, with removal 600, all in all."""
     count = 6000
     with server() as s:
         def used():
@@ -71,16 +71,19 @@ def test_small_filters_are_small():
                     pipe.execute_command(command[0], f"key:{i:07}", *command[1:])
                 pipe.execute()
 
-        for command in ("BF.ADD", "x"), ("BF.RESERVE", "0.01", 1000), ("BF.ADD", "y"):
+        for most, *command in (400, "BF.ADD", "x"), (400, "BF.RESERVE", "0.01", 1000), (400, "BF.ADD", "y"), (600, "CF.ADD", "x"), (600, "CF.RESERVE", 1000):
             make(*command), s("FLUSHALL", "SYNC")  # buffers have their size now
             before = used()
             make(*command)
-            assert used() - before < 400 * count, (command, (used() - before) / count)
-            assert s("MEMORY", "USAGE", "key:0000007") < 300
+            assert used() - before < most * count, (command, (used() - before) / count)
+            assert s("MEMORY", "USAGE", "key:0000007") < most - 100
             s("FLUSHALL", "SYNC")
         for items, most in (10, 450), (100, 1400):
             s("BF.MADD", "key", *range(items))
             assert s("MEMORY", "USAGE", "key") < most, items
+        for items, most in (4, 600), (10, 800), (60, 1600):
+            s("CF.INSERT", f"removable {items}", "ITEMS", *range(items))
+            assert s("MEMORY", "USAGE", f"removable {items}") < most, items
 
 
 # ROOST.DUMP of BF.RESERVE k 0.01 4 EXPANSION 3, BF.MADD k 0 1 ... 9, by version 0.2.0

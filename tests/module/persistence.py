@@ -97,11 +97,12 @@ def test_replicas_and_promotion():
         fill(a, "later-")  # through the stream
         for i in range(50):
             a("BF.ADD", "bf", f"single-{i}"), a("CF.ADD", "cf", f"single-{i}"), a("CF.ADD", "made", f"{i}"), a("BF.ADD", "made too", i)
+            a("CF.ADD", "small", i), a("CF.ADD", "small", i), a("CF.DEL", "small", i - 1)  # replicated as a whole, and later by deltas
         a("COPY", "bf", "bf-copy"), a("BF.ADD", "bf-copy", "x"), a("RENAME", "made", "renamed")
         a("ROOST.MERGESTORE", "bf-copy", "bf", "bf-copy")
         a("ROOST.ADD", "set", "later-399")  # it is there already, and yet the state has a new dot
         caught_up(b, a)
-        same_digests(a, b, KEYS + ["renamed", "made too", "bf-copy"])
+        same_digests(a, b, KEYS + ["renamed", "made too", "bf-copy", "small"])
         assert "read only" in b.error("BF.ADD", "bf", "x") and a("BF.CARD", "bf") == b("BF.CARD", "bf")
         # a break that is mended from the backlog
         fulls = a.client.info("stats")["sync_full"]
