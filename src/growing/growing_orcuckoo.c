@@ -3,7 +3,8 @@
  *
  * The thesis "Conflict-Free Replicated Probabilistic Filter" (2024), section 3.5, grows by further tables, each with a
  * causal context of its own. Here what distinguishes the tables, the length of their fingerprints, is a property of
- * each entry, as in growing_cuckoo.c, and there is one causal context for all.
+ * each entry, as in growing_cuckoo.c, and there is one causal context for all. While entries are few they are a list
+ * instead of a table (tagged_set.c).
  *
  *     entry      (prefix, dot)                                   0110100111, actor 0x51.. counter 120
  *     contains   some entry's prefix covers the hash
