@@ -41,7 +41,7 @@
 
 #include "../base/bits.h"
 
-#define MOST_RUNS     (SIZE_MAX / sizeof(struct dot_run))
+#define MOST_RUNS (SIZE_MAX / sizeof(struct dot_run))
 /* So few are added faster one by one than by a walk through the whole causal context. */
 #define FEW_RUNS 16
 
