@@ -10,6 +10,7 @@
 #include "roost/gossip.h"
 #include "roost/imported.h"
 #include "roost/multiset.h"
+#include "roost/shared.h"
 #include "roost/incremental.h"
 #include "roost/sync.h"
 #include "roost/reconcile.h"

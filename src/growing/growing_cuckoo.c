@@ -94,10 +94,11 @@ static bool is_level_full(const struct growing_cuckoo *growing)
     return set_count(&growing->set) >= capacity && set_count_of(&growing->set, growing->length) >= capacity;
 }
 
-static struct growing_cuckoo *allocate(const roost_config *config, const roost_environment *environment)
+static struct growing_cuckoo *allocate_part(const roost_config *config, const roost_environment *environment,
+                                            unsigned cut)
 {
     bool keeps;
-    const struct shared *shared = shared_open(config, environment, &keeps);
+    const struct shared *shared = shared_open(config, environment, cut, &keeps);
     if (!shared)
         return NULL;
     struct growing_cuckoo *growing = memory_allocate(&environment->allocator, sizeof *growing);
@@ -114,6 +115,11 @@ static struct growing_cuckoo *allocate(const roost_config *config, const roost_e
     return growing;
 }
 
+static struct growing_cuckoo *allocate(const roost_config *config, const roost_environment *environment)
+{
+    return allocate_part(config, environment, 0);
+}
+
 static void growing_close(roost_filter *filter)
 {
     const roost_allocator allocator = filter->environment.allocator;
@@ -125,6 +131,7 @@ static void growing_close(roost_filter *filter)
 
 static roost_status open_any(roost_filter **filter, const roost_config *config, const roost_environment *environment)
 {
+    *filter = NULL;
     if (sizeof(struct growing_cuckoo) > environment->memory_limit)
         return ROOST_TOO_LARGE;
     struct growing_cuckoo *growing = allocate(config, environment);
@@ -143,6 +150,30 @@ static roost_status growing_open(roost_filter **filter, const roost_config *conf
     growing_close(*filter); /* a new filter to which nothing can be added */
     *filter = NULL;
     return ROOST_INVALID;
+}
+
+roost_status growing_cuckoo_open_part(roost_filter **filter, const roost_filter *alike, unsigned cut)
+{
+    const roost_environment environment = whole_environment(alike);
+    struct growing_cuckoo *part = allocate_part(alike->config, &environment, cut);
+    *filter = part ? &part->base : NULL;
+    return part ? ROOST_OK : ROOST_NO_MEMORY;
+}
+
+roost_status growing_cuckoo_from(roost_filter **filter, const roost_filter *alike, uint64_t count, next_prefix *next,
+                                 void *context)
+{
+    const roost_environment environment = whole_environment(alike);
+    roost_status status = open_any(filter, alike->config, &environment);
+    if (status == ROOST_OK && count > 0)
+        status = set_build(&as_growing(*filter)->set, *filter, count, next, context);
+    if (status == ROOST_OK)
+        find_level(as_growing(*filter));
+    else if (*filter) {
+        growing_close(*filter);
+        *filter = NULL;
+    }
+    return status;
 }
 
 static roost_status growing_clone(const roost_filter *filter, roost_filter **copy)

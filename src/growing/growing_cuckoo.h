@@ -18,6 +18,15 @@ static inline const struct shared *shared_of(const struct growing_cuckoo *growin
     return shared_of_filter(&growing->base);
 }
 
+/*
+ * For filters that threads share (../concurrent): an empty filter for the hashes that have some first bits in common,
+ * without these bits; and one of prefixes in order, about so many, none of which covers another. On failure
+ * `*filter` is NULL.
+ */
+roost_status growing_cuckoo_open_part(roost_filter **filter, const roost_filter *alike, unsigned cut);
+roost_status growing_cuckoo_from(roost_filter **filter, const roost_filter *alike, uint64_t count, next_prefix *next,
+                                 void *context);
+
 extern const struct filter_kind growing_cuckoo_kind;
 
 #endif

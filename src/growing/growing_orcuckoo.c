@@ -139,7 +139,7 @@ static roost_status open_with(roost_filter **opened, const roost_config *config,
     if (sizeof(struct growing_orcuckoo) > environment->memory_limit)
         return ROOST_TOO_LARGE;
     bool keeps;
-    const struct shared *shared = shared_open(config, environment, &keeps);
+    const struct shared *shared = shared_open(config, environment, 0, &keeps);
     struct growing_orcuckoo *filter = shared ? memory_allocate(&environment->allocator, sizeof *filter) : NULL;
     if (!filter) {
         if (shared)

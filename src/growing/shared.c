@@ -44,20 +44,22 @@ static void release_lock(void)
     atomic_flag_clear_explicit(&lock, memory_order_release);
 }
 
-static bool is_of(const struct shared *shared, const roost_config *config, const roost_environment *environment)
+static bool is_of(const struct shared *shared, const roost_config *config, const roost_environment *environment,
+                  unsigned cut)
 {
     const roost_config *a = &shared->config;
     const roost_environment *b = &shared->environment;
-    return a->kind == config->kind && a->multiset == config->multiset && a->capacity == config->capacity &&
-           a->fpr == config->fpr && a->seed == config->seed && a->writers == config->writers &&
-           a->growth == config->growth && a->schedule == config->schedule &&
+    return shared->cut == cut && a->kind == config->kind && a->multiset == config->multiset &&
+           a->capacity == config->capacity && a->fpr == config->fpr && a->seed == config->seed &&
+           a->writers == config->writers && a->growth == config->growth && a->schedule == config->schedule &&
            b->random_seed == environment->random_seed && b->memory_limit == environment->memory_limit &&
            b->kicks == environment->kicks && b->entropy.context == environment->entropy.context &&
            b->entropy.draw == environment->entropy.draw && b->journal == environment->journal &&
            b->journal_part == environment->journal_part && b->most_moved == environment->most_moved;
 }
 
-static void shared_init(struct shared *shared, const roost_config *config, const roost_environment *environment)
+static void shared_init(struct shared *shared, const roost_config *config, const roost_environment *environment,
+                        unsigned cut)
 {
     shared->config = (roost_config){.kind = config->kind,
                                     .capacity = config->capacity,
@@ -70,7 +72,11 @@ static void shared_init(struct shared *shared, const roost_config *config, const
                                     .schedule = config->schedule};
     shared->environment = *environment;
     shared->environment.allocator = (roost_allocator){0};
+    shared->cut = cut;
     budget_of(&shared->budget, &shared->config);
+    for (unsigned length = 0; length <= MOST_LENGTH && cut > 0; length++)
+        shared->budget.capacity[length] =
+            length + cut <= MOST_LENGTH ? shared->budget.capacity[length + cut] >> cut : 0;
 }
 
 static uint64_t hash_of(const roost_config *config)
@@ -79,28 +85,28 @@ static uint64_t hash_of(const roost_config *config)
 }
 
 /* The place that has it, or one that is not in use; NULL: neither. */
-static struct shared_place *find_place(const roost_config *config, const roost_environment *environment)
+static struct shared_place *find_place(const roost_config *config, const roost_environment *environment, unsigned cut)
 {
     struct shared_place *unused = NULL;
     uint64_t hash = hash_of(config);
     for (unsigned i = 0; i < NEARBY; i++) {
         struct shared_place *place = &places[(hash + i) % PLACES];
-        if (place->filled && is_of(&place->shared, config, environment))
+        if (place->filled && is_of(&place->shared, config, environment, cut))
             return place;
         if (place->users == 0 && (!unused || !place->filled))
             unused = place;
     }
     if (unused) {
-        shared_init(&unused->shared, config, environment);
+        shared_init(&unused->shared, config, environment, cut);
         unused->filled = true;
     }
     return unused;
 }
 
-static const struct shared *shared_take(const roost_config *config, const roost_environment *environment)
+static const struct shared *shared_take(const roost_config *config, const roost_environment *environment, unsigned cut)
 {
     take_lock();
-    struct shared_place *place = find_place(config, environment);
+    struct shared_place *place = find_place(config, environment, cut);
     if (place)
         place->users++;
     release_lock();
@@ -115,15 +121,16 @@ static void shared_leave(const struct shared *shared)
     release_lock();
 }
 
-const struct shared *shared_open(const roost_config *config, const roost_environment *environment, bool *keeps)
+const struct shared *shared_open(const roost_config *config, const roost_environment *environment, unsigned cut,
+                                 bool *keeps)
 {
-    const struct shared *shared = shared_take(config, environment);
+    const struct shared *shared = shared_take(config, environment, cut);
     *keeps = !shared;
     if (shared)
         return shared;
     struct shared *kept = memory_allocate(&environment->allocator, sizeof *kept);
     if (kept)
-        shared_init(kept, config, environment);
+        shared_init(kept, config, environment, cut);
     return kept;
 }
 
