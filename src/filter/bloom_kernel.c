@@ -7,6 +7,8 @@ const struct bloom_kernel *const bloom_kernels[] = {
 #if defined(__x86_64__)
     &bloom_kernel_avx512,
     &bloom_kernel_avx2,
+#elif defined(HAS_NEON)
+    &bloom_kernel_neon,
 #endif
     &bloom_kernel_plain,
     NULL,

@@ -7,6 +7,7 @@
 
 #include "bloom_size.h"
 #include "../base/bits.h"
+#include "../base/neon.h"
 
 #define BLOCK_BYTES 64
 /* The digest is taken over chunks of this many bytes. */
@@ -41,6 +42,8 @@ struct bloom_kernel {
 extern const struct bloom_kernel bloom_kernel_plain;
 #if defined(__x86_64__)
 extern const struct bloom_kernel bloom_kernel_avx2, bloom_kernel_avx512;
+#elif defined(HAS_NEON)
+extern const struct bloom_kernel bloom_kernel_neon;
 #endif
 
 /* All kernels of this build, best first, the plain one last; NULL ends the list. */

@@ -188,6 +188,10 @@ static void kernels_agree(void **state)
             compared++;
         }
     printf("%d comparisons with the plain kernel, best here: %s\n", compared, bloom_kernel_in_use()->name);
+#ifdef HAS_NEON
+    assert_ptr_equal(bloom_kernel_in_use(), &bloom_kernel_neon);
+    assert_true(compared > 0);
+#endif
     for (const struct bloom_kernel *const *kernel = bloom_kernels; *kernel; kernel++) {
         bloom_kernel_force(*kernel);
         assert_ptr_equal(bloom_kernel_in_use(), *kernel);
