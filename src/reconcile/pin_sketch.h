@@ -51,7 +51,8 @@ struct pin_sketch_kernel {
                    size_t count, uint64_t *scratch);
 };
 
-extern const struct pin_sketch_kernel pin_sketch_vpclmul, pin_sketch_vpclmul256, pin_sketch_clmul, pin_sketch_plain;
+extern const struct pin_sketch_kernel pin_sketch_vpclmul, pin_sketch_vpclmul256, pin_sketch_clmul, pin_sketch_pmull,
+    pin_sketch_plain;
 /* Those of this machine, the fastest first, up to a NULL. */
 extern const struct pin_sketch_kernel *const pin_sketch_kernels[];
 

@@ -49,6 +49,7 @@ static inline vector lower_halves(vector even, vector odd)
     return _mm_unpacklo_epi64(even, odd);
 }
 
+#include "pin_sketch_clmul.h"
 #include "pin_sketch_vectors.h"
 
 static bool usable(void)

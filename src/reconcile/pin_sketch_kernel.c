@@ -3,10 +3,14 @@
 
 #include <stdatomic.h>
 
+#include "../base/neon.h"
+
 const struct pin_sketch_kernel *const pin_sketch_kernels[] = {
 #if defined(__x86_64__)
     &pin_sketch_vpclmul, &pin_sketch_vpclmul256,
     &pin_sketch_clmul,
+#elif defined(HAS_NEON)
+    &pin_sketch_pmull,
 #endif
     &pin_sketch_plain,   NULL,
 };

@@ -4,10 +4,12 @@
  *     vector, LANES                      numbers of 64 bits in a vector
  *     load(numbers), fill(number)
  *     exclusive_or(a, b), both(a, b)     bit by bit
- *     shift_right(a, bits)               each number; `bits` is a __m128i
+ *     shift_count, shift_by(bits)        how far numbers are shifted, as the next function takes it
+ *     shift_right(a, shift_count)        each number
  *     even_products(a, b)                carry-less, 128 bits each: of the numbers in even places,
  *     odd_products(a, b)                 and of those in odd places
  *     lower_halves(even, odd)            of such products, each back in its place
+ *     multiply(field, a, b)              single numbers, in the field
  *
  * and gets `add` and `decode`. No product passes 64 bits, since no field has more than 32.
  *
@@ -25,15 +27,6 @@
 #ifndef RECONCILE_PIN_SKETCH_VECTORS_H
 #define RECONCILE_PIN_SKETCH_VECTORS_H
 
-static inline uint64_t multiply(const struct field *field, uint64_t a, uint64_t b)
-{
-    __m128i bits = _mm_cvtsi64_si128((long long)field->bits), terms = _mm_cvtsi64_si128((long long)field->terms);
-    __m128i product = _mm_clmulepi64_si128(_mm_cvtsi64_si128((long long)a), _mm_cvtsi64_si128((long long)b), 0);
-    __m128i fold = _mm_clmulepi64_si128(_mm_srl_epi64(product, bits), terms, 0);
-    __m128i rest = _mm_clmulepi64_si128(_mm_srl_epi64(fold, bits), terms, 0);
-    return (uint64_t)_mm_cvtsi128_si64(_mm_xor_si128(_mm_xor_si128(product, fold), rest)) & field->mask;
-}
-
 #include "pin_sketch_loops.h"
 
 #define SIDE_BY_SIDE    4
@@ -42,7 +35,7 @@ static inline uint64_t multiply(const struct field *field, uint64_t a, uint64_t 
 
 struct vector_field {
     vector terms, mask;
-    __m128i bits;
+    shift_count bits;
 };
 
 static inline vector multiply_vectors(const struct vector_field *field, vector a, vector b)
@@ -120,8 +113,7 @@ static inline uint64_t reduced_sum(const struct field *field, const vector *sum)
 static size_t add_vectors(const struct field *field, uint64_t *sums, size_t count, const uint64_t *elements,
                           size_t element_count)
 {
-    const struct vector_field wide_field = {fill(field->terms), fill(field->mask),
-                                            _mm_cvtsi64_si128((long long)field->bits)};
+    const struct vector_field wide_field = {fill(field->terms), fill(field->mask), shift_by(field->bits)};
     vector wide[MOST_SUMS];
     size_t abreast = count && count <= MOST_SUMS ? element_count / ABREAST * ABREAST : 0, steps = 1;
     while (steps * steps < count)

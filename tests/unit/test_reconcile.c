@@ -4,7 +4,12 @@
  */
 #include "check.h"
 
+#if defined(__linux__)
+#include <sys/auxv.h>
+#endif
+
 #include "base/field.h"
+#include "base/neon.h"
 #include "reconciling.h"
 #include "reconcile/exact.h"
 #include "reconcile/pin_sketch.h"
@@ -145,6 +150,21 @@ static void kernels_make_the_same_sums(void **state)
                 pin_sketch_plain.add(&field, plain, sums, elements, count);
                 assert_memory_equal(sketch, plain, sums * sizeof *plain);
             }
+}
+
+/* What this machine has is used: on ARM, what the system says that the processor has. */
+static void the_best_kernel_is_used(void **state)
+{
+    (void)state;
+    const struct pin_sketch_kernel *best = pin_sketch_in_use();
+    assert_true(best->usable());
+    for (size_t i = 0; pin_sketch_kernels[i] != best; i++)
+        assert_false(pin_sketch_kernels[i]->usable());
+#if defined(HAS_NEON) && defined(__linux__)
+    assert_ptr_equal(pin_sketch_kernels[0], &pin_sketch_pmull);
+    assert_int_equal(pin_sketch_pmull.usable(), getauxval(AT_HWCAP) >> 4 & 1);
+#endif
+    printf("best here: %s\n", best->name);
 }
 
 static int compare_elements(const void *a, const void *b)
@@ -1157,6 +1177,7 @@ int main(void)
         cmocka_unit_test(no_polynomial_has_factors),
         cmocka_unit_test(any_difference_up_to_the_sums_is_decoded),
         cmocka_unit_test(kernels_make_the_same_sums),
+        cmocka_unit_test(the_best_kernel_is_used),
         cmocka_unit_test(elements_are_sorted_and_united),
         cmocka_unit_test(too_many_are_seen_or_look_like_others),
         cmocka_unit_test(thousands_of_worlds_are_exact),
