@@ -5,11 +5,14 @@
 #ifndef FILTER_CUCKOO_SLOTS_H
 #define FILTER_CUCKOO_SLOTS_H
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
 #include "cuckoo_array.h"
+#include "../base/neon.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#elif defined(HAS_NEON)
+#include <arm_neon.h>
+#endif
 
 /* How a bucket is read; the compiler gets its own copy of the hot loops for each. */
 enum form {
@@ -180,11 +183,32 @@ static ALWAYS_INLINE uint32_t slots_with(const uint8_t *slots, uint32_t size, ui
     return found;
 }
 
-/* The same for four slots of 64 bits, the most common table: their lower halves are put side by side and compared at
-   once, with instructions that every x86-64 has. */
+/*
+ * The same for four slots of 64 bits, the most common table: their lower halves are put side by side and compared at
+ * once, with instructions that every x86-64 has, or with NEON.
+ */
+#ifdef HAS_NEON
+static ALWAYS_INLINE uint32x4_t four_compared(const uint8_t *slots, uint32_t unused, uint32_t wanted)
+{
+    uint32x4_t first = vreinterpretq_u32_u8(vld1q_u8(slots)), second = vreinterpretq_u32_u8(vld1q_u8(slots + 16));
+    uint32x4_t shifted = vshlq_u32(vuzp1q_u32(first, second), vdupq_n_s32((int32_t)unused));
+    return vceqq_u32(shifted, vdupq_n_u32(wanted));
+}
+
+/* Of two buckets. To a bit for each lane NEON has a long way only, so what was compared is put together first. */
+static ALWAYS_INLINE bool any_of_two_fours(const uint8_t *slots, const uint8_t *others, uint32_t unused,
+                                           uint32_t wanted)
+{
+    return vmaxvq_u32(four_compared(slots, unused, wanted) | four_compared(others, unused, wanted)) != 0;
+}
+#endif
+
 static ALWAYS_INLINE uint32_t four_slots_with(const uint8_t *slots, uint32_t unused, uint32_t wanted)
 {
-#ifdef __SSE2__
+#if defined(HAS_NEON)
+    const uint32x4_t bits = {1, 2, 4, 8};
+    return vaddvq_u32(vandq_u32(four_compared(slots, unused, wanted), bits));
+#elif defined(__SSE2__)
     __m128 first = _mm_loadu_ps((const float *)slots), second = _mm_loadu_ps((const float *)(slots + 16));
     __m128i halves = _mm_castps_si128(_mm_shuffle_ps(first, second, _MM_SHUFFLE(2, 0, 2, 0)));
     __m128i shifted = _mm_sll_epi32(halves, _mm_cvtsi32_si128((int)unused));
@@ -262,6 +286,13 @@ static ALWAYS_INLINE bool find_in_wide_pair(const struct cuckoo_table *table, en
  */
 static ALWAYS_INLINE bool find_in_pair(const struct cuckoo_table *table, enum form form, struct place place)
 {
+#ifdef HAS_NEON
+    if (form == FOUR_TAGGED) {
+        const uint32_t unused = 32 - table->shape.bits;
+        return any_of_two_fours(table->slots.bytes + (size_t)place.bucket * 32,
+                                table->slots.bytes + (size_t)place.other * 32, unused, place.fingerprint << unused);
+    }
+#endif
     if (is_tagged(form))
         return (tagged_with(table, form, place.bucket, place.fingerprint) |
                 tagged_with(table, form, place.other, place.fingerprint)) != 0;

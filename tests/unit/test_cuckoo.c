@@ -4,12 +4,34 @@
 #include <math.h>
 
 #include "filter/cuckoo_many.h"
+#include "filter/cuckoo_slots.h"
 
 static struct cuckoo_geometry geometries(uint32_t number)
 {
     static const uint32_t buckets[] = {1, 2, 3, 4, 5, 7, 16, 27, 64, 250, 263};
     return (struct cuckoo_geometry){
         buckets[number % COUNT_OF(buckets)], 1 + number % 32, 1u << number / 32 % 4, 0, 0, 0};
+}
+
+/* Four slots that are compared at once, beside one after the other, for every width of a fingerprint. */
+static void four_slots_are_compared_as_one_by_one(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(4));
+    uint32_t seen = 0; /* every answer that there is */
+    for (uint32_t bits = 1; bits <= 32; bits++)
+        for (int round = 0; round < 200; round++) {
+            const uint32_t unused = 32 - bits, wanted = (uint32_t)random_next(&random) << unused;
+            uint8_t slots[32];
+            for (size_t slot = 0; slot < 4; slot++) {
+                uint32_t fingerprint = random_choice(&random, 2) ? wanted >> unused : (uint32_t)random_next(&random);
+                store_word(slots + 8 * slot, random_next(&random) << bits | (fingerprint & UINT32_MAX >> unused));
+            }
+            uint32_t found = slots_with(slots, 4, 64, unused, wanted);
+            assert_int_equal(four_slots_with(slots, unused, wanted), found);
+            seen |= 1u << found;
+        }
+    assert_int_equal(seen, 0xffff);
 }
 
 /* Both buckets lead to one class key, the key leads back to one of them, and keys are a tight range. */
@@ -671,6 +693,7 @@ static void ways_to_call_agree(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(four_slots_are_compared_as_one_by_one),
         cmocka_unit_test(classes_have_one_name),
         cmocka_unit_test(class_keys_are_uniform),
         cmocka_unit_test(hashes_give_legal_places),
