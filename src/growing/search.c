@@ -4,6 +4,8 @@
 const struct search_kernel *const search_kernels[] = {
 #if defined(__x86_64__)
     &search_kernel_avx2,
+#elif defined(HAS_NEON)
+    &search_kernel_neon,
 #endif
     &search_kernel_plain,
     NULL,

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "slots.h"
+#include "../base/neon.h"
 
 /* A segment, or with the lowest bit set a directory. */
 typedef uintptr_t node;
@@ -106,6 +107,8 @@ struct search_kernel {
 extern const struct search_kernel search_kernel_plain;
 #if defined(__x86_64__)
 extern const struct search_kernel search_kernel_avx2;
+#elif defined(HAS_NEON)
+extern const struct search_kernel search_kernel_neon;
 #endif
 
 /* All kernels of this build, best first, the plain one last; NULL ends the list. */

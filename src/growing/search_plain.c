@@ -16,14 +16,9 @@ static inline struct two_buckets look_at(unsigned width, const uint8_t *home, co
                                 used_plainly(other, width)};
 }
 
-#define used_of  used_plainly
-#define ways_out ways_out_plainly
-
-static void locate_all(const struct segment *segment, uint64_t *places, const uint64_t *prefixes, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        places[i] = packed_place(slot_place_of(segment, prefixes[i]));
-}
+#define used_of    used_plainly
+#define ways_out   ways_out_plainly
+#define locate_all locate_plainly
 
 #include "search_loops.h"
 

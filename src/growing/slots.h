@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "prefix.h"
@@ -370,6 +371,13 @@ static inline uint32_t used_plainly(const uint8_t *bucket, unsigned width)
 static inline uint64_t packed_place(struct slot_place place)
 {
     return place.slot << 32 | (uint64_t)place.other << 16 | place.home;
+}
+
+static inline void locate_plainly(const struct segment *segment, uint64_t *places, const uint64_t *prefixes,
+                                  size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        places[i] = packed_place(slot_place_of(segment, prefixes[i]));
 }
 
 #endif

@@ -160,6 +160,9 @@ static void assert_look_ups(struct random_source *random, const struct prefix_ta
         }
     }
     search_kernel_force(NULL);
+#ifdef HAS_NEON
+    assert_ptr_equal(search_kernel_in_use(), &search_kernel_neon);
+#endif
     for (uint32_t i = 0; i < model->count; i++) {
         assert_true(table_contains(table, first_covered(model->prefixes[i])));
         assert_true(table_contains(table, last_covered(model->prefixes[i])));

@@ -1,0 +1,184 @@
+/*
+ * Look-ups with NEON: the eight slots of a bucket are twice four lanes of 32 bits, or four times two of 64 bits.
+ * search_unpacking.h says how they get there. Where a hash belongs, and what a segment holds, is worked out in the plain
+ * way: these vectors are too short for it to pay.
+ */
+#include "search_row.h"
+#include "search_unpacking.h"
+#include "slots.h"
+
+#include <arm_neon.h>
+
+static inline uint32x4_t unpack_four(const uint8_t *slots, const uint8_t *bytes, const int32_t *shifts, uint32x4_t mask)
+{
+    uint32x4_t lanes = vreinterpretq_u32_u8(vqtbl1q_u8(vld1q_u8(slots), vld1q_u8(bytes)));
+    return vandq_u32(vshlq_u32(lanes, vld1q_s32(shifts)), mask);
+}
+
+static inline uint32x4x2_t unpack(const uint8_t *bucket, unsigned width, const struct unpacking *unpacking)
+{
+    const uint32x4_t mask = vld1q_u32(unpacking->mask);
+    return (uint32x4x2_t){{unpack_four(bucket, unpacking->bytes, unpacking->shifts, mask),
+                           unpack_four(bucket + width / 2, unpacking->bytes + 16, unpacking->shifts + 4, mask)}};
+}
+
+/* Lanes whose slot differs only below twice its own mark, which is 0 in an empty one. */
+static inline uint32x4_t matches(uint32x4_t held, uint32x4_t slot)
+{
+    return vcgtq_u32(held & -held, vshrq_n_u32(held ^ slot, 1));
+}
+
+static inline uint32x4_t any_matches(uint32x4x2_t held, uint32x4_t slot)
+{
+    return matches(held.val[0], slot) | matches(held.val[1], slot);
+}
+
+/* A bit for each lane of eight that is not 0. */
+static inline uint32_t bits_of_lanes(uint16x8_t lanes)
+{
+    const uint16x8_t bits = {1, 2, 4, 8, 16, 32, 64, 128};
+    return vaddvq_u16(lanes & bits);
+}
+
+static inline uint32_t in_use(uint32x4x2_t slots)
+{
+    uint16x8_t low = vreinterpretq_u16_u32(vtstq_u32(slots.val[0], slots.val[0]));
+    uint16x8_t high = vreinterpretq_u16_u32(vtstq_u32(slots.val[1], slots.val[1]));
+    return bits_of_lanes(vuzp1q_u16(low, high));
+}
+
+/* ---- wide slots ---- */
+
+static inline uint64x2x4_t unpack_wide(const uint8_t *bucket, unsigned width)
+{
+    const struct wide_unpacking *unpacking = &wide_unpackings[width - NARROW_WIDTH - 1];
+    const uint64x2_t mask = vdupq_n_u64(low_bits(width));
+    uint64x2x4_t slots;
+    for (unsigned i = 0; i < 4; i++) {
+        uint8x16_t bytes = vqtbl1q_u8(vld1q_u8(bucket + i * width / 4), vld1q_u8(unpacking->bytes[i]));
+        slots.val[i] = vshlq_u64(vreinterpretq_u64_u8(bytes), vld1q_s64(unpacking->shifts + 2 * i)) & mask;
+    }
+    return slots;
+}
+
+static inline uint64x2_t any_wide_matches(uint64x2x4_t held, uint64_t slot)
+{
+    uint64x2_t found = vdupq_n_u64(0);
+    for (unsigned i = 0; i < 4; i++)
+        found |= vcgtq_u64(held.val[i] & -held.val[i], vshrq_n_u64(held.val[i] ^ vdupq_n_u64(slot), 1));
+    return found;
+}
+
+static inline uint32_t in_use_wide(uint64x2x4_t slots)
+{
+    uint32x4_t used[4];
+    for (unsigned i = 0; i < 4; i++)
+        used[i] = vreinterpretq_u32_u64(vtstq_u64(slots.val[i], slots.val[i]));
+    uint16x8_t low = vreinterpretq_u16_u32(vuzp1q_u32(used[0], used[1]));
+    uint16x8_t high = vreinterpretq_u16_u32(vuzp1q_u32(used[2], used[3]));
+    return bits_of_lanes(vuzp1q_u16(low, high));
+}
+
+static __attribute__((noinline)) struct two_buckets look_at_wide(unsigned width, const uint8_t *home,
+                                                                 const uint8_t *other, uint64_t slot)
+{
+    uint64x2x4_t at_home = unpack_wide(home, width), at_other = unpack_wide(other, width);
+    uint64x2_t found = any_wide_matches(at_home, slot) | any_wide_matches(at_other, slot | UINT64_C(1) << (width - 1));
+    return (struct two_buckets){vmaxvq_u32(vreinterpretq_u32_u64(found)) != 0, in_use_wide(at_home),
+                                in_use_wide(at_other)};
+}
+
+/* ---- any slots ---- */
+
+static inline bool buckets_match(unsigned width, const uint8_t *home, const uint8_t *other, uint64_t slot)
+{
+    if (__builtin_expect(width > NARROW_WIDTH, 0))
+        return look_at_wide(width, home, other, slot).match;
+    const struct unpacking *unpacking = &unpackings[width];
+    const uint32x4_t wanted = vdupq_n_u32((uint32_t)slot), beyond = wanted ^ vld1q_u32(unpacking->flag);
+    return vmaxvq_u32(any_matches(unpack(home, width, unpacking), wanted) |
+                      any_matches(unpack(other, width, unpacking), beyond)) != 0;
+}
+
+/* Lanes that match and do not end later than this mark. */
+static inline uint32x4_t any_covers(uint32x4x2_t held, uint32x4_t slot, uint32x4_t mark)
+{
+    uint32x4_t found = vdupq_n_u32(0);
+    for (int i = 0; i < 2; i++)
+        found |= matches(held.val[i], slot) & vcgeq_u32(held.val[i] & -held.val[i], mark);
+    return found;
+}
+
+static inline bool buckets_cover(unsigned width, const uint8_t *home, const uint8_t *other, uint64_t slot,
+                                 uint64_t mark)
+{
+    if (__builtin_expect(width > NARROW_WIDTH, 0))
+        return buckets_cover_plainly(width, home, other, slot, mark);
+    const struct unpacking *unpacking = &unpackings[width];
+    const uint32x4_t wanted = vdupq_n_u32((uint32_t)slot), beyond = wanted ^ vld1q_u32(unpacking->flag);
+    const uint32x4_t marks = vdupq_n_u32((uint32_t)mark);
+    return vmaxvq_u32(any_covers(unpack(home, width, unpacking), wanted, marks) |
+                      any_covers(unpack(other, width, unpacking), beyond, marks)) != 0;
+}
+
+static inline struct two_buckets look_at(unsigned width, const uint8_t *home, const uint8_t *other, uint64_t slot)
+{
+    if (__builtin_expect(width > NARROW_WIDTH, 0))
+        return look_at_wide(width, home, other, slot);
+    const struct unpacking *unpacking = &unpackings[width];
+    const uint32x4_t wanted = vdupq_n_u32((uint32_t)slot), beyond = wanted ^ vld1q_u32(unpacking->flag);
+    uint32x4x2_t at_home = unpack(home, width, unpacking), at_other = unpack(other, width, unpacking);
+    uint32x4_t found = any_matches(at_home, wanted) | any_matches(at_other, beyond);
+    return (struct two_buckets){vmaxvq_u32(found) != 0, in_use(at_home), in_use(at_other)};
+}
+
+/* ---- rooms and ways ---------------------------------------------------------------------------------------------- */
+
+static inline uint32_t used_of(const uint8_t *bucket, unsigned width)
+{
+    return width > NARROW_WIDTH ? in_use_wide(unpack_wide(bucket, width))
+                                : in_use(unpack(bucket, width, &unpackings[width]));
+}
+
+/* The buckets to which four slots can move. */
+static inline uint32x4_t ways_of_four(const struct segment *segment, uint32_t bucket, uint32x4_t slots)
+{
+    const uint32x4_t buckets = vdupq_n_u32(segment->buckets), less_one = vdupq_n_u32(segment->buckets - 1u);
+    const int32x4_t to_offset = vdupq_n_s32(-(int)rest_bits_of(segment)),
+                    to_flag = vdupq_n_s32(32 - segment->slots.width);
+    uint32x4_t offset = vshlq_u32(slots, to_offset) & vdupq_n_u32((1u << OFFSET_BITS) - 1);
+    uint32x4_t lowest_byte = offset | vdupq_n_u32(0x80808000); /* 0 from the others */
+    uint8x16_t parts = vqtbl1q_u8(vld1q_u8(distances_in_ring), vreinterpretq_u8_u32(lowest_byte));
+    uint32x4_t distance = vshrq_n_u32(vreinterpretq_u32_u8(parts) * less_one, DISTANCE_BITS) + 1;
+    uint32x4_t moved = vcltzq_s32(vreinterpretq_s32_u32(vshlq_u32(slots, to_flag)));
+    uint32x4_t way = vdupq_n_u32(bucket) + vbslq_u32(moved, buckets - distance, distance);
+    return vminq_u32(way, way - buckets); /* what is below 0 is large */
+}
+
+static inline uint32_t ways_out(const struct segment *segment, uint32_t bucket, uint32_t ways[SLOTS])
+{
+    const unsigned width = segment->slots.width;
+    if (width > NARROW_WIDTH)
+        return ways_out_plainly(segment, bucket, ways);
+    uint32x4x2_t slots = unpack(slots_of(segment, bucket), width, &unpackings[width]);
+    const uint32x4_t rest = vdupq_n_u32((uint32_t)low_bits(rest_bits_of(segment)));
+    for (int i = 0; i < 2; i++) {
+        vst1q_u32(ways + 4 * i, ways_of_four(segment, bucket, slots.val[i]));
+        slots.val[i] &= rest;
+    }
+    return in_use(slots);
+}
+
+#define locate_all locate_plainly
+
+#include "search_loops.h"
+
+static bool usable(void)
+{
+    return true;
+}
+
+const struct search_kernel search_kernel_neon = {
+    "neon",    usable,         contains_one,          contains_batch,      put_batch,
+    uncovered, decode_plainly, decode_tagged_plainly, decode_tags_plainly, used_of,
+    find_move, locate_all};
