@@ -3,7 +3,8 @@
 #
 #   tests/platforms.sh short     the transcript of every kind of filter, delta, sync and reconciliation, on aarch64 and on
 #                                big-endian s390x, beside the golden one
-#   tests/platforms.sh all       that, and all unit tests, on aarch64, s390x and riscv64 and with musl (make check-platforms)
+#   tests/platforms.sh all       that, and all unit tests, on aarch64, s390x and riscv64 and with musl (make check-platforms);
+#                                on aarch64 also without the extensions of the processor that kernels are made for
 #   tests/platforms.sh golden    writes the golden transcript anew, for a change of bytes that is meant
 #
 # A second argument names the machines: tests/platforms.sh all "s390x musl".
@@ -65,10 +66,10 @@ can_build() { # machine, compiler, runner
 
 # ---- runs ---------------------------------------------------------------------------------------------------------------
 
-transcript() { # machine, runner
+transcript() { # machine, runner, what is special about it
     local result=$things/$1/transcript.txt
     $2 "$things/$1/build/tests/transcript" tests/golden/accept/*.roost >"$result" && diff tests/golden/transcript.txt "$result" >"$result.diff"
-    report $? "$1: $(wc -l <"$result") lines of the transcript are the golden ones"
+    report $? "$1${3:-}: $(wc -l <"$result") lines of the transcript are the golden ones"
     head -n 20 "$result.diff"
 }
 unit() { # machine, name, command
@@ -77,6 +78,21 @@ unit() { # machine, name, command
     local status=$?
     report $status "$1: $2"
     [ $status -eq 0 ] || grep -vE '^ok' "$log" | tail -n 20
+}
+without_extensions() { # machine, compiler, runner: the system says that the processor has none, so that plain kernels are used
+    local library=$things/$1/without_extensions.so
+    echo 'unsigned long getauxval(unsigned long type) { return type & 0; }' | "$2" -shared -fPIC -x c -o "$library" -
+    transcript "$1" "$3 -E LD_PRELOAD=$library" " without extensions"
+}
+who_has_neon() { # machine, compiler: not big-endian builds, nor those without vectors or without the compiler's header
+    local flags wrong=
+    has_neon() { echo '#include "src/base/neon.h"' | "$@" -I. -E -dM -x c - | grep -q HAS_NEON; }
+    has_neon "$2" || wrong=default
+    for flags in -mbig-endian -march=armv8-a+nosimd -nostdinc; do
+        ! has_neon "$2" "$flags" || wrong="$wrong $flags"
+    done
+    [ -z "$wrong" ]
+    report $? "$1: kernels for NEON are built where they may be${wrong:+, but: $wrong}"
 }
 program() { # machine, runner: create, add, query, merge; a copy is another replica
     local roost="$2 $things/$1/build/roost" folder
@@ -106,6 +122,10 @@ one_machine() { # machine, compiler, runner with its options, options of meson s
     report $status "$machine: builds"
     [ $status -eq 0 ] || { tail -n 20 "$log"; return; }
     transcript "$machine" "$runner"
+    if [ "$form $machine" = "all aarch64" ]; then
+        without_extensions "$machine" "$compiler" "$runner"
+        who_has_neon "$machine" "$compiler"
+    fi
     [ "$form" = all ] && [ -f "$things/$machine/libcmocka.a" ] || return 0
     program "$machine" "$runner"
     for name in $(cat tests/units); do
