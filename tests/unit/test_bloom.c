@@ -200,6 +200,26 @@ static void kernels_agree(void **state)
     assert_true(bloom_kernel_in_use()->usable());
 }
 
+/* A merge says that it changed something wherever the one bit is that is new, in runs of any length. */
+static void merges_see_every_bit(void **state)
+{
+    (void)state;
+    enum { WORDS = 21 };
+    for (const struct bloom_kernel *const *kernel = bloom_kernels; *kernel; kernel++)
+        for (uint32_t bit = 0; bit < WORDS * 64 && (*kernel)->usable(); bit++) {
+            uint64_t words[WORDS + 1] = {0}, other[WORDS + 1] = {0};
+            const size_t count = bit / 64 + 1 + bit % (WORDS - bit / 64);
+            other[bit / 64] = UINT64_C(1) << bit % 64;
+            other[count] = UINT64_MAX; /* behind the end */
+            assert_false((*kernel)->merge(words, other, bit / 64));
+            assert_true((*kernel)->merge(words, other, count));
+            assert_false((*kernel)->merge(words, other, count));
+            assert_int_equal(words[bit / 64], other[bit / 64]);
+            assert_int_equal(words[count], 0);
+            assert_int_equal((*kernel)->count(words, count), 1);
+        }
+}
+
 /* With every kernel that this machine has, and every number of probes; in cache, and as if out of it. */
 static void ways_to_call_agree(void **state)
 {
@@ -411,6 +431,7 @@ int main(void)
         cmocka_unit_test(short_steps_are_no_false_positives),
         cmocka_unit_test(info_says_when_the_promise_is_void),
         cmocka_unit_test(kernels_agree),
+        cmocka_unit_test(merges_see_every_bit),
         cmocka_unit_test(ways_to_call_agree),
         cmocka_unit_test(batches_of_every_length),
         cmocka_unit_test(pattern_is_the_documented_one),
