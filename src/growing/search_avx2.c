@@ -280,12 +280,11 @@ struct decoding {
     __m128i to_offset, to_flag, to_dividend, from_quotient, rest_up, rest_down, to_first;
 };
 
-/* Division by the number of buckets, of numbers below 2^29: exact (Granlund and Montgomery 1994). */
 static inline void divide_by_buckets(struct decoding *decoding, uint32_t buckets)
 {
-    unsigned bits = buckets > 1 ? highest_bit(buckets - 1) + 1 : 0;
-    decoding->inverse = _mm256_set1_epi64x((long long)((UINT64_C(1) << (29 + bits)) / buckets + 1));
-    decoding->from_quotient = _mm_cvtsi32_si128((int)(29 + bits));
+    const struct divisor divisor = divisor_of(buckets);
+    decoding->inverse = _mm256_set1_epi64x((long long)divisor.inverse);
+    decoding->from_quotient = _mm_cvtsi32_si128((int)divisor.shift);
 }
 
 static inline struct decoding decoding_of(const struct segment *segment)

@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "../base/bits.h"
 #include "../base/neon.h"
 
 #define WIDEST       64
@@ -54,6 +55,19 @@ static const struct unpacking unpackings[NARROW_WIDTH + 1] __attribute__((aligne
     ROW_OF(9),  ROW_OF(10), ROW_OF(11), ROW_OF(12), ROW_OF(13), ROW_OF(14), ROW_OF(15), ROW_OF(16), ROW_OF(17),
     ROW_OF(18), ROW_OF(19), ROW_OF(20), ROW_OF(21), ROW_OF(22), ROW_OF(23), ROW_OF(24), ROW_OF(25), ROW_OF(26),
     ROW_OF(27), ROW_OF(28), ROW_OF(29), ROW_OF(30), ROW_OF(31), ROW_OF(32)};
+
+/* Division by the number of buckets, of numbers below 2^29: times the inverse, then a shift; exact (Granlund and
+   Montgomery 1994). */
+struct divisor {
+    uint64_t inverse; /* 31 bits at most */
+    unsigned shift;
+};
+
+static inline struct divisor divisor_of(uint32_t buckets)
+{
+    unsigned bits = buckets > 1 ? highest_bit(buckets - 1) + 1 : 0;
+    return (struct divisor){(UINT64_C(1) << (29 + bits)) / buckets + 1, 29 + bits};
+}
 
 /* ---- wide slots ---- */
 
