@@ -169,6 +169,71 @@ static void assert_look_ups(struct random_source *random, const struct prefix_ta
     }
 }
 
+/* ---- what kernels do beside look-ups ---- */
+
+struct listed {
+    uint64_t prefix, origin, unsure;
+};
+
+static int compare_listed(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct listed));
+}
+
+/* What a kernel lists of a segment, in an order that does not depend on it. */
+static uint64_t list_segment(const struct search_kernel *kernel, const struct segment *segment, struct listed *listed)
+{
+    static uint64_t prefixes[MOST_BUCKETS * SLOTS + DECODED_AT_ONCE], origins[COUNT_OF(prefixes)];
+    struct unsure unsure;
+    unsure.count = 0;
+    uint64_t count = kernel->decode(segment, prefixes, origins, &unsure);
+    for (uint64_t i = 0; i < count; i++)
+        listed[i] = (struct listed){prefixes[i], origins[i], 0};
+    for (uint64_t i = 0; i < unsure.count && unsure.count <= MOST_UNSURE; i++)
+        listed[unsure.items[i]].unsure = 1;
+    qsort(listed, count, sizeof *listed, compare_listed);
+    assert_int_equal(kernel->decode(segment, prefixes, NULL, &unsure), count);
+    return count;
+}
+
+static void assert_as_plain(const struct search_kernel *kernel, const struct segment *segment)
+{
+    static struct listed lists[2][MOST_BUCKETS * SLOTS];
+    const unsigned width = segment->slots.width;
+    uint64_t count = list_segment(kernel, segment, lists[0]);
+    assert_int_equal(list_segment(&search_kernel_plain, segment, lists[1]), count);
+    assert_memory_equal(lists[0], lists[1], count * sizeof *lists[0]);
+    for (uint32_t bucket = 0; bucket < segment->buckets; bucket++) {
+        uint32_t used = kernel->used(slots_of(segment, bucket), width);
+        assert_int_equal(used, search_kernel_plain.used(slots_of(segment, bucket), width));
+        if (used != FULL_BUCKET)
+            continue;
+        struct slot_move moves[2] = {{{0, 0}, {0, 0}}, {{0, 0}, {0, 0}}};
+        unsigned asked[2] = {0, 0};
+        bool found = kernel->find_move(segment, bucket, &asked[0], &moves[0]);
+        assert_int_equal(search_kernel_plain.find_move(segment, bucket, &asked[1], &moves[1]), found);
+        assert_memory_equal(&moves[0], &moves[1], sizeof *moves);
+        assert_int_equal(asked[0], asked[1]);
+    }
+    uint64_t prefixes[13], places[2][COUNT_OF(prefixes)];
+    for (size_t i = 0; i < COUNT_OF(prefixes); i++)
+        prefixes[i] = segment->start | lists[0][count ? i % count : 0].prefix | i << (63 - segment->depth) >> 7;
+    kernel->locate(segment, places[0], prefixes, COUNT_OF(prefixes));
+    search_kernel_plain.locate(segment, places[1], prefixes, COUNT_OF(prefixes));
+    if (width <= 32)
+        assert_memory_equal(places[0], places[1], sizeof *places);
+}
+
+static void assert_kernels_agree(struct random_source *random, const struct prefix_table *table)
+{
+    if (!table->root)
+        return;
+    const struct segment *segment = find_segment(table->root, random_next(random));
+    for (const struct search_kernel *const *kernel = search_kernels; *kernel; kernel++)
+        if ((*kernel)->usable() && segment->buckets)
+            assert_as_plain(*kernel, segment);
+}
+
 /* Built at once, and copied, it is the same set. */
 static void assert_copies(const struct prefix_table *table, const struct model *model)
 {
@@ -228,6 +293,8 @@ static void a_table_is_the_set_of_its_prefixes(void **state)
                 add_to_both(&table, &model, draw_prefix(&random, &world));
             if (random_choice(&random, 200) == 0)
                 assert_same(&table, &model);
+            if (random_choice(&random, 20) == 0)
+                assert_kernels_agree(&random, &table);
         }
         assert_same(&table, &model);
         assert_look_ups(&random, &table, &model, &world);
