@@ -121,6 +121,23 @@ def test_others_are_served_meanwhile():
             s("FLUSHALL")
 
 
+def test_an_argument_that_the_server_trims():
+    """The value of the SET leaves the client a query buffer eight times as large as the frame, and the frame stays in it. When the command ends
+    the server gives the rest back, which moves the frame, under sanitizers always; the thread that decodes it must not have the old place."""
+    with server() as s:
+        s("ROOST.CREATE", "there", *KINDS["growing-set"])
+        fill(s, "there", range(20000))
+        frame, digest = frame_of(s, "there"), s.digest("there")
+        assert len(frame) > 65536, "shorter ones are copied out of the buffer"
+        client = Speaker(s, 2)
+        for command in (("ROOST.MERGE", "merged"), ("ROOST.PUSH", "pushed", 0)):
+            for i in range(2):
+                s("DEL", command[1])
+                set_large, answer = client.pipeline([("SET", "large", b"x" * (8 * len(frame))), (*command, frame)])
+                assert set_large == "OK" and not isinstance(answer, Exception) and s.digest(command[1]) == digest, answer
+        client.close()
+
+
 def changed_meanwhile(s, change, restore):
     """Repeats until the change comes in time, which depends on the load of the machine; a reply without an error means that the merge was done before."""
     frame = frame_of(s, "there")
