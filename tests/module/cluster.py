@@ -7,7 +7,7 @@ from generations import linked
 from regions import cluster_port, raw
 from servers import PATIENCE, Server, run, servers, wait_for
 
-MOVED = 200  # slots, the first ones
+MOVED = 200  # slots, the first ones; for each of them the servers write their configurations some ten times, with or without the module
 
 
 def node():
