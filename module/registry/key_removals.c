@@ -174,19 +174,30 @@ void key_removals_resolve(RedisModuleCtx *ctx, RedisModuleString *key)
         record_deletion(ctx, key, removal.generation);
 }
 
-/* A read is refused if the slot of the key is not ours; also if it is ours, but on its way to another node. */
+/* A read is refused if the slot of the key is not ours; also if it is ours, but on its way to another node. Then
+   CLUSTER NODES tells, which takes longer the more nodes and slots there are. The server deletes all keys of a slot that
+   it has lost at a stroke, so the loss is remembered until the next command: without one no key comes back. */
 static bool is_served_here(RedisModuleCtx *ctx, RedisModuleString *key)
 {
+    static uint64_t lost_at; /* number of the command */
+    static unsigned lost;
     if (!is_cluster())
         return true;
+    roost_bytes bytes = argument_bytes(key);
+    unsigned slot = slot_of((const char *)bytes.data, bytes.size);
+    if (lost_at == commands && lost == slot)
+        return false;
     errno = 0;
     RedisModuleCallReply *reply = RedisModule_Call(ctx, "EXISTS", "s", key);
     if (reply) {
         RedisModule_FreeCallReply(reply);
         return true;
     }
-    roost_bytes bytes = argument_bytes(key);
-    return slot_is_ours(ctx, slot_of((const char *)bytes.data, bytes.size));
+    if (slot_is_ours(ctx, slot))
+        return true;
+    lost_at = commands;
+    lost = slot;
+    return false;
 }
 
 static bool was_moved(RedisModuleCtx *ctx, const struct key_removal *removal, const char *event, RedisModuleString *key)
