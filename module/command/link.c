@@ -65,9 +65,8 @@ static const char *join(const uint64_t *numbers, int count)
 {
     if (count % 2)
         return ERROR_UNKNOWN;
-    if (registry.keys && !links_emptied())
-        return "ERR there are keys already";
-    links_join(numbers, count);
+    if (!registry.keys || links_emptied()) /* or a client made a filter since HELLO, and the reply says so */
+        links_join(numbers, count);
     return NULL;
 }
 

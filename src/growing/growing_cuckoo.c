@@ -95,7 +95,7 @@ static bool is_level_full(const struct growing_cuckoo *growing)
 }
 
 static struct growing_cuckoo *allocate_part(const roost_config *config, const roost_environment *environment,
-                                            unsigned cut)
+                                            uint8_t cut)
 {
     bool keeps;
     const struct shared *shared = shared_open(config, environment, cut, &keeps);
@@ -152,7 +152,7 @@ static roost_status growing_open(roost_filter **filter, const roost_config *conf
     return ROOST_INVALID;
 }
 
-roost_status growing_cuckoo_open_part(roost_filter **filter, const roost_filter *alike, unsigned cut)
+roost_status growing_cuckoo_open_part(roost_filter **filter, const roost_filter *alike, uint8_t cut)
 {
     const roost_environment environment = whole_environment(alike);
     struct growing_cuckoo *part = allocate_part(alike->config, &environment, cut);

@@ -23,7 +23,7 @@ static inline const struct shared *shared_of(const struct growing_cuckoo *growin
  * without these bits; and one of prefixes in order, about so many, none of which covers another. On failure
  * `*filter` is NULL.
  */
-roost_status growing_cuckoo_open_part(roost_filter **filter, const roost_filter *alike, unsigned cut);
+roost_status growing_cuckoo_open_part(roost_filter **filter, const roost_filter *alike, uint8_t cut);
 roost_status growing_cuckoo_from(roost_filter **filter, const roost_filter *alike, uint64_t count, next_prefix *next,
                                  void *context);
 

@@ -45,7 +45,7 @@ static void release_lock(void)
 }
 
 static bool is_of(const struct shared *shared, const roost_config *config, const roost_environment *environment,
-                  unsigned cut)
+                  uint8_t cut)
 {
     const roost_config *a = &shared->config;
     const roost_environment *b = &shared->environment;
@@ -59,7 +59,7 @@ static bool is_of(const struct shared *shared, const roost_config *config, const
 }
 
 static void shared_init(struct shared *shared, const roost_config *config, const roost_environment *environment,
-                        unsigned cut)
+                        uint8_t cut)
 {
     shared->config = (roost_config){.kind = config->kind,
                                     .capacity = config->capacity,
@@ -76,7 +76,7 @@ static void shared_init(struct shared *shared, const roost_config *config, const
     budget_of(&shared->budget, &shared->config);
     for (unsigned length = 0; length <= MOST_LENGTH && cut > 0; length++)
         shared->budget.capacity[length] =
-            length + cut <= MOST_LENGTH ? shared->budget.capacity[length + cut] >> cut : 0;
+            length + cut <= MOST_LENGTH ? shared->budget.capacity[length + cut] >> (cut & 63) : 0;
 }
 
 static uint64_t hash_of(const roost_config *config)
@@ -85,7 +85,7 @@ static uint64_t hash_of(const roost_config *config)
 }
 
 /* The place that has it, or one that is not in use; NULL: neither. */
-static struct shared_place *find_place(const roost_config *config, const roost_environment *environment, unsigned cut)
+static struct shared_place *find_place(const roost_config *config, const roost_environment *environment, uint8_t cut)
 {
     struct shared_place *unused = NULL;
     uint64_t hash = hash_of(config);
@@ -103,7 +103,7 @@ static struct shared_place *find_place(const roost_config *config, const roost_e
     return unused;
 }
 
-static const struct shared *shared_take(const roost_config *config, const roost_environment *environment, unsigned cut)
+static const struct shared *shared_take(const roost_config *config, const roost_environment *environment, uint8_t cut)
 {
     take_lock();
     struct shared_place *place = find_place(config, environment, cut);
@@ -121,7 +121,7 @@ static void shared_leave(const struct shared *shared)
     release_lock();
 }
 
-const struct shared *shared_open(const roost_config *config, const roost_environment *environment, unsigned cut,
+const struct shared *shared_open(const roost_config *config, const roost_environment *environment, uint8_t cut,
                                  bool *keeps)
 {
     const struct shared *shared = shared_take(config, environment, cut);

@@ -16,7 +16,7 @@ struct shared {
 
 /* One that other filters use as well, or, where so many are in use that there is no place left, one that the filter
    `keeps` for itself. NULL without memory for that. */
-const struct shared *shared_open(const roost_config *config, const roost_environment *environment, unsigned cut,
+const struct shared *shared_open(const roost_config *config, const roost_environment *environment, uint8_t cut,
                                  bool *keeps);
 void shared_close(const struct shared *shared, bool keeps, const roost_allocator *allocator);
 
