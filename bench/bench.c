@@ -1,7 +1,8 @@
 /*
  * How fast the filters are, and how near to what the machine allows.
  *
- *     roost-bench [--large] [--growth | --reconcile | --one-call | --states] [--csv FILE] [--rounds N]
+ *     roost-bench [--large] [--growth | --reconcile | --one-call | --states | --changes |
+ *                 --threads] [--csv FILE] [--rounds N]
  *     roost-bench --curve FILE [KEYS]      a filter while it grows, at many sizes (curve.c)
  *
  * Each figure is the median of N rounds (5), in nanoseconds a key (or an entry), with hashes ready in batches, and the
@@ -252,9 +253,11 @@ static void bench_windows(bool large)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: roost-bench [--large] [--growth | --reconcile | --one-call | --states | --changes] [--csv "
-                    "FILE] [--rounds N]\n"
-                    "       roost-bench --curve FILE [KEYS]\n");
+    fprintf(
+        stderr,
+        "usage: roost-bench [--large] [--growth | --reconcile | --one-call | --states | --changes | --threads] [--csv "
+        "FILE] [--rounds N]\n"
+        "       roost-bench --curve FILE [KEYS]\n");
     return 2;
 }
 
@@ -278,7 +281,7 @@ static int draw_curve(const char *path, const char *most)
 int main(int argc, char **argv)
 {
     bool large = false, only_growth = false, only_reconcile = false, only_one_call = false, only_states = false,
-         only_changes = false;
+         only_changes = false, only_threads = false;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--large") == 0)
             large = true;
@@ -292,6 +295,8 @@ int main(int argc, char **argv)
             only_states = true;
         else if (strcmp(argv[i], "--changes") == 0)
             only_changes = true;
+        else if (strcmp(argv[i], "--threads") == 0)
+            only_threads = true;
         else if (strcmp(argv[i], "--curve") == 0 && i + 1 < argc)
             return draw_curve(argv[i + 1], argv[i + 2]);
         else if (strcmp(argv[i], "--calls") == 0 && i + 1 < argc)
@@ -307,7 +312,7 @@ int main(int argc, char **argv)
         return usage();
     if (csv)
         fprintf(csv, "what,keys,figure,median,unit,best,machine_limit\n");
-    bool all = !only_growth && !only_reconcile && !only_one_call && !only_states && !only_changes;
+    bool all = !only_growth && !only_reconcile && !only_one_call && !only_states && !only_changes && !only_threads;
     if (all || only_one_call)
         bench_one_call(large);
     if (all)
@@ -324,6 +329,8 @@ int main(int argc, char **argv)
         bench_differences(1000000);
     if (all)
         bench_windows(large);
+    if (all || only_threads)
+        bench_threads(1 << 22);
     if (csv && fclose(csv) != 0)
         return 2;
     return 0;

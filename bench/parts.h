@@ -22,6 +22,8 @@ void bench_changes(const char *name, const roost_config *config, uint64_t keys, 
 void bench_growth(bool large);
 /* The same, at many sizes up to this one, as a table of its own. */
 void bench_curve(FILE *table, uint64_t most);
+/* One thread and two on one filter. */
+void bench_threads(uint64_t keys);
 /* Two sets of that many keys, which differ in so many; a multiset, in the counts of so many. */
 void bench_reconcile(const char *name, const roost_reconcile_config *config, uint64_t keys, uint64_t difference);
 /* Ids through a window that holds so many of them. */
