@@ -158,6 +158,13 @@ typedef struct roost_environment {
     uint64_t most_moved;       /* entries that a table of a growing cuckoo filter moves at once when it gets more rows;
                                   0: any number. A table that passes this bound gets all its rows at the next time:
                                   memory for speed, for servers with one thread */
+    /*
+     * NULL, or called with the context of the allocator. Copies share memory if they have the same allocator; with
+     * `count` they also do if their allocators differ in nothing but the context, and then each may release what
+     * another one has allocated. It is called for a block of another filter that this one begins to use (`more`), and
+     * for a block that this one no longer uses while others do: so a context can count all that its filter uses.
+     */
+    void (*count)(void *context, void *memory, bool more);
 } roost_environment;
 
 /* ---- life ------------------------------------------------------------------------------------------------------ */

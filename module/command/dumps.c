@@ -226,8 +226,7 @@ static void *encode(void *context)
 
 static roost_status copy_some(struct dump_job *dump, struct filter_value *filter)
 {
-    roost_environment environment = {.allocator = value_allocator(&dump->memory),
-                                     .memory_limit = settings_machine_memory()};
+    roost_environment environment = environment_for_job(&dump->memory);
     roost_status status = ROOST_OK;
     bool done = false;
     if (!dump->copying)

@@ -273,11 +273,6 @@ static bool begin_thread(struct merge_job *merge)
     return pthread_create(&merge->thread, NULL, read_frame, merge) == 0;
 }
 
-static roost_environment reading_environment(struct merge_job *merge)
-{
-    return (roost_environment){.allocator = value_allocator(&merge->memory), .memory_limit = settings_machine_memory()};
-}
-
 /* Two jobs that copied one filter at the same time would make each other begin again. */
 static bool is_copied_by_another(struct filter_value *filter, const struct merge_job *merge)
 {
@@ -290,7 +285,7 @@ static bool is_copied_by_another(struct filter_value *filter, const struct merge
 static roost_status copy_pages(struct merge_job *merge, struct filter_value *filter, bool *done)
 {
     struct sources *sources = merge->sources;
-    roost_environment environment = reading_environment(merge);
+    roost_environment environment = environment_for_job(&merge->memory);
     roost_status status = ROOST_OK;
     *done = false;
     if (!sources->copying)
@@ -365,7 +360,7 @@ static const struct job_class merge_class = {merge_step, reply_merge, free_merge
 
 static roost_status begin(struct merge_job *merge, struct target *target)
 {
-    roost_environment environment = reading_environment(merge);
+    roost_environment environment = environment_for_job(&merge->memory);
     roost_status status = ROOST_OK;
     if (merge->verb->wants_state && !merge->begins)
         status = filter_value_cursor(target->filter, &merge->so_far);

@@ -60,7 +60,14 @@ static roost_environment environment_of(struct filter_value *filter)
                                .entropy = {.draw = draw},
                                .journal = MOST_CHANGES,
                                .journal_part = PART_OF_MEMORY,
-                               .most_moved = MOST_MOVED};
+                               .most_moved = MOST_MOVED,
+                               .count = value_count};
+}
+
+roost_environment environment_for_job(struct value *memory)
+{
+    return (roost_environment){
+        .allocator = value_allocator(memory), .memory_limit = settings_machine_memory(), .count = value_count};
 }
 
 /* ---- creation ---------------------------------------------------------------------------------------------------- */
@@ -348,9 +355,10 @@ roost_status filter_value_copy(struct filter_value **copy, struct filter_value *
         made->filter = roost_copy_job_finish(copying);
     else
         roost_copy_job_free(copying);
+    bool beyond = made->value.limit && made->value.bytes > made->value.limit; /* by what it shares with the original */
     made->value.limit = 0;
     if (status == ROOST_OK)
-        status = !done ? ROOST_TOO_LARGE : decided ? ROOST_OK : check_grant(made);
+        status = !done || beyond ? ROOST_TOO_LARGE : decided ? ROOST_OK : check_grant(made);
     if (status != ROOST_OK)
         filter_free(&made->value);
     *copy = status == ROOST_OK ? made : NULL;

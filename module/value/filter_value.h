@@ -115,6 +115,9 @@ roost_status filter_value_import(struct filter_value **filter, const roost_confi
 /* From the frame of a state. Within the memory limit; windows and counters must not be ahead of the clock. */
 roost_status filter_value_decode(struct filter_value **filter, const void *frame, size_t size);
 
+/* For filters that a job has for itself, and their copies of filters of keys. `memory` counts and limits their memory. */
+roost_environment environment_for_job(struct value *memory);
+
 /* A copy, as COPY makes it: without the identity. ROOST_TOO_LARGE if the filter has more than this many pages of 4 KiB,
    or would pass the memory limit. */
 roost_status filter_value_copy(struct filter_value **copy, struct filter_value *filter, uint64_t pages);

@@ -145,6 +145,8 @@ bool value_class_may_be_at(const struct value_class *class, const RedisModuleStr
 roost_allocator value_allocator(struct value *value);
 void *value_allocate(void *context, size_t size);
 void value_release(void *context, void *memory);
+/* For environments with this allocator: values share memory with copies and snapshots, and each counts all that it uses. */
+void value_count(void *context, void *memory, bool more);
 /* Of all values together. */
 uint64_t values_bytes(void);
 

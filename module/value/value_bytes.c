@@ -118,6 +118,11 @@ void value_release(void *context, void *memory)
         RedisModule_Free(memory);
 }
 
+void value_count(void *context, void *memory, bool more)
+{
+    account(context, RedisModule_MallocSize(memory), more);
+}
+
 roost_allocator value_allocator(struct value *value)
 {
     return (roost_allocator){.context = value, .allocate = value_allocate, .release = value_release};

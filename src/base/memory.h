@@ -18,10 +18,10 @@
 /* The default where a member is missing. */
 roost_allocator allocator_or_default(roost_allocator allocator);
 
-/* Whether memory of one may be released by the other. */
-static inline bool same_allocator(const roost_allocator *one, const roost_allocator *other)
+/* Whether memory of one may be released by the other, whatever their contexts. */
+static inline bool same_functions(const roost_allocator *one, const roost_allocator *other)
 {
-    return one->allocate == other->allocate && one->release == other->release && one->context == other->context;
+    return one->allocate == other->allocate && one->release == other->release;
 }
 
 static inline void *memory_allocate(const roost_allocator *allocator, size_t size)
@@ -34,6 +34,9 @@ static inline void memory_release(const roost_allocator *allocator, void *memory
     if (memory)
         allocator->release(allocator->context, memory);
 }
+
+/* Tells the context that a block of another one is used, or no longer used: roost_environment.count. */
+typedef void memory_counter(void *context, void *memory, bool more);
 
 /* The callback that may move a block of memory (defragmentation): roost/incremental.h. */
 struct memory_mover {

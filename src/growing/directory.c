@@ -42,7 +42,7 @@ void free_segment(struct prefix_table *table, struct segment *segment)
 {
     if (segment)
         table->bytes -= segment_bytes(segment);
-    segment_free(segment, &table->allocator);
+    segment_leave(segment, &table->allocator, table->count_shared);
 }
 
 static bool own_segment(struct prefix_table *table, node *place)

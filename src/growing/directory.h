@@ -31,6 +31,7 @@ struct prefix_table {
     bool (*take_crowd)(struct prefix_table *table, const struct segment *old, const node *successors, unsigned count);
     uint64_t reserved; /* entries that have room there, whatever becomes of memory */
     roost_allocator allocator;
+    memory_counter *count_shared; /* of segments that copies share; NULL: not counted */
 };
 
 #define SEGMENT_TARGET 2048

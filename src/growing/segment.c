@@ -66,10 +66,41 @@ static size_t bytes_of_block(const struct segment *segment, unsigned i)
     return i + 1 == slot_blocks ? segment->last_slots : FULL_BLOCK;
 }
 
+/* The memory of a segment that others have, too. */
+static void count_memory(struct segment *segment, void *context, memory_counter *count, bool more)
+{
+    if (!count)
+        return;
+    for (unsigned i = 0; i < segment->block_count; i++)
+        count(context, segment->blocks[i], more);
+    if (segment->shorts)
+        count(context, segment->shorts, more);
+    if (segment->spill)
+        count(context, segment->spill, more);
+    count(context, segment, more);
+}
+
+/* Once this table does not count as one that has the segment, another one may free it: so its memory is counted before.
+   Others may leave meanwhile. */
+static bool is_last_to_leave(struct segment *segment, void *context, memory_counter *count)
+{
+    if (!segment_is_shared(segment))
+        return true;
+    count_memory(segment, context, count, false);
+    if (atomic_fetch_sub_explicit(&segment->sharers, 1, memory_order_acq_rel) != 0)
+        return false;
+    count_memory(segment, context, count, true);
+    return true;
+}
+
+void segment_leave(struct segment *segment, const roost_allocator *allocator, memory_counter *count)
+{
+    if (segment && is_last_to_leave(segment, allocator->context, count))
+        segment_free(segment, allocator);
+}
+
 void segment_free(struct segment *segment, const roost_allocator *allocator)
 {
-    if (!segment || atomic_fetch_sub_explicit(&segment->sharers, 1, memory_order_acq_rel) != 0)
-        return;
     for (unsigned i = 0; i < segment->block_count; i++)
         memory_release(allocator, segment->blocks[i]);
     memory_release(allocator, segment->shorts);
@@ -77,8 +108,9 @@ void segment_free(struct segment *segment, const roost_allocator *allocator)
     memory_release(allocator, segment);
 }
 
-void segment_share(struct segment *segment)
+void segment_share(struct segment *segment, const roost_allocator *allocator, memory_counter *count)
 {
+    count_memory(segment, allocator->context, count, true);
     atomic_fetch_add_explicit(&segment->sharers, 1, memory_order_relaxed);
 }
 

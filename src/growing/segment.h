@@ -36,10 +36,12 @@ struct segment_shape {
 /* The prefixes go on after the bits of the range, or cover all of it; they may be in any order. In tables without tags
    none covers another. NULL without memory, or where so many do not fit in any segment. */
 struct segment *segment_new(struct segment_shape shape, const struct prefix_run *run, const roost_allocator *allocator);
-/* Gives it up: the last of those that share it frees it. NULL is fine. */
+/* One that has no sharers. */
 void segment_free(struct segment *segment, const roost_allocator *allocator);
-/* One more table has it, which has the same allocator. */
-void segment_share(struct segment *segment);
+/* One more table has it; one has it no longer, and the last of them frees it (NULL is fine). Both with the allocator of
+   that table, and NULL or what counts its memory. */
+void segment_share(struct segment *segment, const roost_allocator *allocator, memory_counter *count);
+void segment_leave(struct segment *segment, const roost_allocator *allocator, memory_counter *count);
 struct segment *segment_copy(const struct segment *segment, const roost_allocator *allocator);
 
 /* Whether a prefix of this length goes into slots, and fits. */

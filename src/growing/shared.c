@@ -55,7 +55,8 @@ static bool is_of(const struct shared *shared, const roost_config *config, const
            b->random_seed == environment->random_seed && b->memory_limit == environment->memory_limit &&
            b->kicks == environment->kicks && b->entropy.context == environment->entropy.context &&
            b->entropy.draw == environment->entropy.draw && b->journal == environment->journal &&
-           b->journal_part == environment->journal_part && b->most_moved == environment->most_moved;
+           b->journal_part == environment->journal_part && b->most_moved == environment->most_moved &&
+           b->count == environment->count;
 }
 
 static void shared_init(struct shared *shared, const roost_config *config, const roost_environment *environment,

@@ -395,7 +395,8 @@ void table_init(struct prefix_table *table, uint64_t seed, const roost_environme
     *table = (struct prefix_table){.seed = seed,
                                    .most_bytes = environment->memory_limit,
                                    .target = SEGMENT_TARGET,
-                                   .allocator = environment->allocator};
+                                   .allocator = environment->allocator,
+                                   .count_shared = environment->count};
 }
 
 void table_release(struct prefix_table *table)
@@ -408,7 +409,8 @@ void table_release(struct prefix_table *table)
                                    .target = table->target,
                                    .tagged = table->tagged,
                                    .take_crowd = table->take_crowd,
-                                   .allocator = table->allocator};
+                                   .allocator = table->allocator,
+                                   .count_shared = table->count_shared};
 }
 
 /* ---- report ------------------------------------------------------------------------------------------------------ */

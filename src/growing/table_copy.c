@@ -3,7 +3,7 @@
  *
  * A copy has a directory of its own, and shares all segments with the original until either changes (segment.c). That
  * takes a few nanoseconds for each, once they are on their way from memory together. Not shared are segments whose
- * crowd is that of their table, and those of a table with another allocator.
+ * crowd is that of their table, and those of a table whose allocator cannot release them.
  */
 #include "table.h"
 
@@ -48,7 +48,7 @@ static struct directory *copy_directory(struct prefix_table *copy, const struct 
 static struct segment *copy_or_share(struct prefix_table *copy, struct segment *segment, bool shares)
 {
     if (shares && !segment->crowd) {
-        segment_share(segment);
+        segment_share(segment, &copy->allocator, copy->count_shared);
         return segment;
     }
     struct segment *twin = segment_copy(segment, &copy->allocator);
@@ -76,12 +76,18 @@ static void copy_counts(struct prefix_table *copy, const struct prefix_table *ta
     memcpy(copy->counts, table->counts, sizeof copy->counts);
 }
 
+static bool can_share(const struct prefix_table *copy, const struct prefix_table *table)
+{
+    return same_functions(&copy->allocator, &table->allocator) && copy->count_shared == table->count_shared &&
+           (copy->count_shared || copy->allocator.context == table->allocator.context);
+}
+
 roost_status table_copy(struct prefix_table *copy, const struct prefix_table *table)
 {
     if (!crowd_copy(&copy->crowd, table->crowd, &copy->allocator))
         return ROOST_NO_MEMORY;
     if (table->root) {
-        copy->root = copy_directory(copy, table->root, same_allocator(&copy->allocator, &table->allocator));
+        copy->root = copy_directory(copy, table->root, can_share(copy, table));
         if (!copy->root)
             return ROOST_NO_MEMORY;
     }

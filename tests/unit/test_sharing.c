@@ -7,6 +7,7 @@
 #include "../src/growing/growing_cuckoo.h"
 #include "../src/growing/growing_orcuckoo.h"
 #include "meter.h"
+#include "roost/incremental.h"
 #include "roost/sync.h"
 
 enum { VARIANTS = 3 };
@@ -300,6 +301,103 @@ static void failures_change_nothing(void **state)
         }
 }
 
+/* ---- allocators that count ---------------------------------------------------------------------------------------- */
+
+enum { HEAD = 16, COUNTED = 5 };
+
+/* What a filter uses, by what it allocated and what it shares. */
+struct account {
+    size_t bytes;
+};
+static _Atomic size_t held; /* of all accounts together, without what is shared twice */
+
+static size_t size_of_block(void *memory)
+{
+    size_t size;
+    memcpy(&size, (char *)memory - HEAD, sizeof size);
+    return size;
+}
+
+static void *account_allocate(void *context, size_t size)
+{
+    char *block = calloc(1, size + HEAD);
+    assert_non_null(block);
+    memcpy(block, &size, sizeof size);
+    ((struct account *)context)->bytes += size;
+    held += size;
+    return block + HEAD;
+}
+
+static void account_release(void *context, void *memory)
+{
+    ((struct account *)context)->bytes -= size_of_block(memory);
+    held -= size_of_block(memory);
+    free((char *)memory - HEAD);
+}
+
+static void account_count(void *context, void *memory, bool more)
+{
+    struct account *account = context;
+    account->bytes += more ? size_of_block(memory) : -size_of_block(memory);
+}
+
+static roost_environment counting_environment(struct account *account)
+{
+    *account = (struct account){0};
+    return (roost_environment){.allocator = {account, account_allocate, account_release}, .count = account_count};
+}
+
+static roost_filter *copied(roost_filter *filter, const roost_environment *environment)
+{
+    roost_copy_job *copying;
+    bool done;
+    assert_ok(roost_copy_job_new(&copying, filter, environment));
+    assert_ok(roost_copy_job_step(copying, filter, &done, 1));
+    assert_true(done);
+    return roost_copy_job_finish(copying);
+}
+
+/* Each counts all that it uses, as if it shared nothing, whoever frees what they shared. */
+static void contexts_count_what_they_use(void **state)
+{
+    (void)state;
+    for (unsigned number = 0; number < VARIANTS; number++) {
+        struct random_source random = random_from_seed(test_seed(1117 + number));
+        const roost_config config = variant(number);
+        struct account accounts[COUNTED];
+        roost_environment environments[COUNTED];
+        roost_filter *filters[COUNTED] = {0};
+        for (unsigned i = 0; i < COUNTED; i++)
+            environments[i] = counting_environment(&accounts[i]);
+        assert_ok(roost_filter_new(&filters[0], &config, &environments[0]));
+        add_keys(filters[0], 0, 60000);
+        filters[1] = copied(filters[0], &environments[1]);
+        assert_true(accounts[1].bytes > accounts[0].bytes - accounts[0].bytes / 50);
+        assert_true(accounts[1].bytes < accounts[0].bytes + accounts[0].bytes / 50);
+        assert_true(held < accounts[0].bytes + accounts[0].bytes / 20);
+        for (unsigned i = 0; i < 300; i++) {
+            unsigned from = random_choice(&random, COUNTED), to = random_choice(&random, COUNTED);
+            if (filters[to] && random_choice(&random, 4) == 0) {
+                roost_filter_free(filters[to]);
+                filters[to] = NULL;
+                assert_int_equal(accounts[to].bytes, 0);
+            } else if (filters[from] && !filters[to]) {
+                filters[to] = copied(filters[from], &environments[to]);
+            } else if (filters[to]) {
+                add_keys(filters[to], 60000 + 50 * i, 50);
+                for (uint64_t key = 0; key < 10 && removes(filters[to]); key++)
+                    assert_ok(roost_filter_remove_hash(filters[to], NULL, hash_for_key(random_choice(&random, 60000))));
+                assert_ok(roost_filter_check(filters[to]));
+            }
+        }
+        for (unsigned i = 0; i < COUNTED; i++) {
+            roost_filter_free(filters[i]);
+            assert_int_equal(accounts[i].bytes, 0);
+        }
+        assert_int_equal(held, 0);
+    }
+}
+
 /* ---- threads ----------------------------------------------------------------------------------------------------- */
 
 enum { THREADS = 4, COMMON = 30000, EACH = 4000 };
@@ -365,6 +463,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_shared_does_not_change), cmocka_unit_test(a_clone_takes_little_memory),
-        cmocka_unit_test(failures_change_nothing), cmocka_unit_test(threads_have_clones_of_their_own)};
+        cmocka_unit_test(failures_change_nothing), cmocka_unit_test(contexts_count_what_they_use),
+        cmocka_unit_test(threads_have_clones_of_their_own)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
