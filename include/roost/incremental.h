@@ -1,8 +1,8 @@
 /*
- * Incremental jobs on large filters, for servers with one thread: merge, copy, digest, info and defragmentation, cut
- * into time slices.
+ * Incremental jobs on large filters, for servers with one thread: merge, copy, sync, digest, info and defragmentation,
+ * cut into time slices.
  *
- * Everything here has a call in filter.h that does the same at once. Conventions are those of filter.h.
+ * Everything here has a call in filter.h or sync.h that does the same at once. Conventions are those of filter.h.
  */
 #ifndef ROOST_INCREMENTAL_H
 #define ROOST_INCREMENTAL_H
@@ -102,6 +102,61 @@ ROOST_API roost_filter *roost_copy_job_finish(roost_copy_job *copying);
 
 /* Frees a copy job together with its copy. NULL is fine. */
 ROOST_API void roost_copy_job_free(roost_copy_job *copying);
+
+/*
+ * Returns whether a copy takes microseconds whatever the size, since it shares memory with the filter: scalable cuckoo
+ * filters without imported parts, if the copy has the same allocator (or see roost_environment.count).
+ */
+ROOST_API bool roost_filter_shares_copies(const roost_filter *filter);
+
+/* ---- reply of a sync ------------------------------------------------------------------------------------------- */
+
+/*
+ * The reply to a request of a sync, as roost_sync_reply makes it, in stages. What takes long, reading all of the filter,
+ * needs no filter: it reads a copy that shares memory. Only for filters with roost_filter_shares_copies.
+ *
+ *     roost_reply_job_new     looks at the request, and merges what comes with it if that is a delta
+ *     then, while roost_reply_job_get_stage returns
+ *     ROOST_REPLY_READ        roost_reply_job_read: takes long; on any thread, without the filter
+ *     ROOST_REPLY_STEP        roost_reply_job_step: a fraction of a millisecond, with the filter
+ *     ROOST_REPLY_DONE        roost_reply_job_finish returns the reply, and frees the job
+ *
+ * Between two calls the filter may be used in any way. Each step may change it, and the reply says to the peer whether
+ * others did. A job that is abandoned leaves a filter that holds a part of what the request would have changed.
+ */
+typedef struct roost_reply_job roost_reply_job;
+
+typedef enum roost_reply_stage { ROOST_REPLY_READ = 0, ROOST_REPLY_STEP = 1, ROOST_REPLY_DONE = 2 } roost_reply_stage;
+
+/*
+ * Begins to reply to a request, which has to stay where it is until the job is done. `environment` is that of the copy
+ * and of the job's own memory. `*changed` tells whether the filter changed. On failure `*job` is NULL.
+ *
+ * Errors: ROOST_UNSUPPORTED where copies do not share memory. Errors of the request itself are returned by
+ * roost_reply_job_finish.
+ */
+ROOST_API ROOST_MUST_CHECK roost_status roost_reply_job_new(roost_reply_job **job, roost_filter *filter, bool *changed,
+                                                            const void *request, size_t size,
+                                                            const roost_environment *environment);
+
+/* Returns what comes next. */
+ROOST_API roost_reply_stage roost_reply_job_get_stage(const roost_reply_job *job);
+
+/* Reads the copy, and frees it. */
+ROOST_API void roost_reply_job_read(roost_reply_job *job);
+
+/* Changes the filter that the job was made for. `*changed` tells whether this step did. */
+ROOST_API void roost_reply_job_step(roost_reply_job *job, roost_filter *filter, bool *changed);
+
+/*
+ * Returns the reply, and frees the job. The caller releases the reply, whose memory comes from the allocator of the job.
+ *
+ * Errors: as roost_sync_reply.
+ */
+ROOST_API ROOST_MUST_CHECK roost_status roost_reply_job_finish(roost_reply_job *job, roost_buffer *reply);
+
+/* Frees a job, at any stage, before or after the filter. NULL is fine. */
+ROOST_API void roost_reply_job_free(roost_reply_job *job);
 
 /* ---- digest and info ------------------------------------------------------------------------------------------- */
 

@@ -141,6 +141,16 @@ struct filter_causal {
                                const struct causal_context *dots);
 };
 
+/* Entries of an observed-remove filter, by what is the same in all replicas. */
+struct located_entry {
+    uint64_t key; /* of its class */
+    roost_dot dot;
+};
+struct located {
+    struct located_entry *list;
+    uint64_t count;
+};
+
 /*
  * For replicas that have lost their cursors (../sync/initiator.c). `space` is a causal context that both have seen; it
  * is NULL for kinds that have none. A kind that syncs by whole states has none of these functions.
@@ -157,6 +167,14 @@ struct filter_sync {
      * peer has lost: all of those given, or none. */
     roost_status (*resolve_positions)(roost_filter *filter, bool *changed, const struct causal_context *space,
                                       const uint64_t *positions, uint64_t count);
+    /*
+     * The same in two parts, only for observed-remove kinds: `locate` finds the entries at positions, which reads all
+     * of the filter, and may be asked of a copy; `drop_located` drops those of them that the filter holds: all or none.
+     * The caller releases the list.
+     */
+    roost_status (*locate)(const roost_filter *filter, struct located *located, const struct causal_context *space,
+                           const uint64_t *positions, uint64_t count);
+    roost_status (*drop_located)(roost_filter *filter, bool *changed, struct located located);
     /* Only where the universe of positions grows with the filter: how far it reaches now. */
     uint64_t (*extent)(const roost_filter *filter);
     /* State that positions do not cover and that is sent beside them: a quota, the last thing that the reader has. Once

@@ -268,5 +268,8 @@ roost_status observed_summarize(const roost_filter *filter, struct summary *summ
                                 const struct causal_context *space);
 roost_status observed_resolve_positions(roost_filter *filter, bool *changed, const struct causal_context *space,
                                         const uint64_t *positions, uint64_t count);
+roost_status observed_locate(const roost_filter *filter, struct located *located, const struct causal_context *space,
+                             const uint64_t *positions, uint64_t count);
+roost_status observed_drop_located(roost_filter *filter, bool *changed, struct located located);
 
 #endif

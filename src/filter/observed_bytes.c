@@ -1139,25 +1139,55 @@ static inline bool is_in_set(const void *context, uint64_t rank)
     return below < set->count && set->ranks[below] == rank;
 }
 
-struct entries_found {
-    struct entry *list;
-    uint64_t count;
+struct locating {
+    const struct observed *filter;
+    struct located *located;
 };
 
-static void list_found(void *context, struct entry entry)
+static void list_entry(void *context, struct entry entry)
 {
-    struct entries_found *found = context;
-    found->list[found->count++] = entry;
+    const struct locating *locating = context;
+    const struct actor *actor = &locating->filter->actors.list[entry.number];
+    locating->located->list[locating->located->count++] = (struct located_entry){entry.key, {actor->id, entry.counter}};
 }
 
-/* All of them, or none. */
-static roost_status drop_found(struct observed *filter, const struct entries_found *found)
+roost_status observed_locate(const roost_filter *base, struct located *located, const struct causal_context *space,
+                             const uint64_t *positions, uint64_t count)
 {
-    for (uint64_t i = 0; i < found->count; i++)
-        if (!own_class(filter, found->list[i].key))
+    const struct observed *filter = as_const_observed(base);
+    const roost_allocator *allocator = &base->environment.allocator;
+    struct locating locating = {filter, located};
+    struct rank_map map;
+    *located = (struct located){0};
+    if (count == 0)
+        return ROOST_OK;
+    if (!rank_map_init(&map, filter, space))
+        return ROOST_NO_MEMORY;
+    struct rank_set set = rank_set_of(positions, count, space->dots, filter->store->count(filter), allocator);
+    located->list = memory_allocate(allocator, count * sizeof *located->list);
+    if (located->list)
+        visit_wanted(filter, &map, is_in_set, &set, list_entry, &locating);
+    memory_release(allocator, set.bits);
+    rank_map_release(&map);
+    return located->list ? ROOST_OK : ROOST_NO_MEMORY;
+}
+
+/* Actors have other numbers in other filters. */
+static bool drop_entry(struct observed *filter, const struct located_entry *located)
+{
+    uint32_t number = actors_find(&filter->actors, located->dot.actor);
+    struct entry entry = {.key = located->key, .number = number, .counter = (uint32_t)located->dot.counter};
+    return number != NO_ACTOR && filter->store->drop(filter, entry);
+}
+
+roost_status observed_drop_located(roost_filter *base, bool *changed, struct located located)
+{
+    struct observed *filter = as_observed(base);
+    for (uint64_t i = 0; i < located.count; i++)
+        if (!own_class(filter, located.list[i].key))
             return ROOST_NO_MEMORY;
-    for (uint64_t i = 0; i < found->count; i++)
-        filter->store->drop(filter, found->list[i]);
+    for (uint64_t i = 0; i < located.count; i++)
+        *changed |= drop_entry(filter, &located.list[i]);
     return ROOST_OK;
 }
 
@@ -1165,22 +1195,10 @@ static roost_status drop_found(struct observed *filter, const struct entries_fou
 roost_status observed_resolve_positions(roost_filter *base, bool *changed, const struct causal_context *space,
                                         const uint64_t *positions, uint64_t count)
 {
-    struct observed *filter = as_observed(base);
-    const roost_allocator *allocator = &base->environment.allocator;
-    struct rank_map map;
-    uint64_t entries = filter->store->count(filter);
-    if (count == 0)
-        return ROOST_OK;
-    if (!rank_map_init(&map, filter, space))
-        return ROOST_NO_MEMORY;
-    struct rank_set set = rank_set_of(positions, count, space->dots, entries, allocator);
-    struct entries_found found = {.list = memory_allocate(allocator, count * sizeof *found.list)};
-    if (found.list)
-        visit_wanted(filter, &map, is_in_set, &set, list_found, &found);
-    roost_status status = found.list ? drop_found(filter, &found) : ROOST_NO_MEMORY;
-    memory_release(allocator, found.list);
-    memory_release(allocator, set.bits);
-    rank_map_release(&map);
-    *changed |= status == ROOST_OK && found.count > 0;
+    struct located located;
+    roost_status status = observed_locate(base, &located, space, positions, count);
+    if (status == ROOST_OK)
+        status = observed_drop_located(base, changed, located);
+    memory_release(&base->environment.allocator, located.list);
     return status;
 }

@@ -86,6 +86,11 @@ roost_status roost_copy_job_step(roost_copy_job *copying, roost_filter *filter, 
     return status;
 }
 
+bool roost_filter_shares_copies(const roost_filter *filter)
+{
+    return filter->kind->has_prefixes && !filter->imported;
+}
+
 roost_filter *roost_copy_job_finish(roost_copy_job *copying)
 {
     roost_filter *copy = copying->copy;

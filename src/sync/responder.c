@@ -8,11 +8,70 @@
  * and a hash in each request verifies that both sides mean the same.
  *
  * Each request changes everything that it asks for or nothing: it is read to its end before the filter is changed.
+ *
+ * Reply jobs (roost/incremental.h). TRADE, RANGES, LEAVES and STATE read all of the filter. In a server with one thread
+ * another thread does that, on a copy that shares memory with the filter. So there is one implementation in stages, and
+ * roost_sync_reply goes through them with the filter itself instead of a copy:
+ *
+ *                with the filter               without it            with the filter, in steps
+ *     HELLO      reply
+ *     PUSH       merge, reply
+ *     TRADE      merge, copy                   reply
+ *     RANGES     find the space, copy          reply
+ *     LEAVES     find the space, copy          compare, locate       resolve; reply
+ *     STATE      (job) -                       decode, cut           merge; copy
+ *                (at once) merge               reply
+ *
+ * Others may change the filter between two stages. Why the reply is right all the same:
+ *
+ * - A reply that needs no further stage is that of the moment of the copy: cursor, digest and flags are of that moment,
+ *   too. To the initiator it is a reply that was on its way for long.
+ * - What LEAVES changes was found in the copy and is changed later. A position that the peer has is added: it is a part
+ *   of the peer's state whatever has happened here, and adding it twice is adding it once. An entry that the peer has
+ *   removed is dropped, by its dot: both had seen the dot, so the peer's removal wins whatever has happened here, and a
+ *   dot that was removed here as well is not there again. What the peer is told to add was a part of our state, and
+ *   what it is told to drop was removed here: that stays true. Cursor and digest are of the moment of the reply, and
+ *   the reply says if others have changed the filter since the request came: then the initiator takes a difference of
+ *   the digests for theirs.
+ * - A job changes the filter in steps, each of which could be a merge of its own.
  */
+#include "differences.h"
 #include "messages.h"
 #include "range_members.h"
 
 #include "roost/incremental.h"
+
+#include <string.h>
+
+/* Differences that one step of a job resolves, and the bytes of the chunks of a state that it merges. */
+#define RESOLVED_IN_A_STEP 512
+#define MERGED_IN_A_STEP   ((size_t)4 << 10)
+
+struct roost_reply_job {
+    roost_allocator allocator; /* of all that the job holds */
+    roost_environment environment;
+    roost_filter *source; /* what is read: a copy, or the filter itself */
+    bool at_once;         /* the filter itself, and everything in one step */
+    roost_reply_stage stage;
+    uint8_t type;             /* of the request, */
+    struct bit_reader reader; /* and what is left of it */
+    uint64_t request_hash;
+    roost_status status;
+    uint8_t flags;
+    uint64_t incarnation, next; /* of the journal, after the last stage with the filter */
+    bool stale;                 /* the request refers to a causal context that is no longer known */
+    struct causal_context dots; /* that are wanted; or the space that is compared */
+    struct summary summary;     /* of what is asked about */
+    struct ranges ranges;       /* that are asked about */
+    struct bit_writer there;    /* what the initiator is to resolve */
+    struct number_list here;    /* positions to be resolved here, */
+    struct located located;     /* or the entries at them, */
+    uint64_t resolved;          /* of which so many have been */
+    uint64_t digest;            /* of the initiator, with its state, */
+    roost_bytes frame;          /* which is this, */
+    roost_merge_job *merging;   /* while it is merged */
+    roost_buffer reply;
+};
 
 /* ---- beginnings of replies --------------------------------------------------------------------------------------- */
 
@@ -38,10 +97,10 @@ static uint8_t undisturbed(const roost_filter *filter, uint64_t known)
     return filter->journal->next == known ? REPLY_UNDISTURBED : 0;
 }
 
-static void write_standing(struct bit_writer *writer, roost_filter *filter, uint8_t flags)
+static void write_standing(struct bit_writer *writer, uint8_t flags, uint64_t next)
 {
     write_byte(writer, flags);
-    write_varint(writer, filter->journal->next);
+    write_varint(writer, next);
 }
 
 /* ---- hello ------------------------------------------------------------------------------------------------------- */
@@ -117,7 +176,7 @@ static roost_status answer_hello(roost_filter *filter, roost_buffer *reply, stru
     return known ? delta(filter, reply, since) : lost(filter, reply);
 }
 
-/* ---- push, trade, state ------------------------------------------------------------------------------------------ */
+/* ---- push -------------------------------------------------------------------------------------------------------- */
 
 static roost_status answer_push(roost_filter *filter, roost_buffer *reply, struct bit_reader *reader)
 {
@@ -131,9 +190,69 @@ static roost_status answer_push(roost_filter *filter, roost_buffer *reply, struc
     if (status != ROOST_OK)
         return failure(filter, reply, status);
     message_begin(&writer, filter, DONE);
-    write_standing(&writer, filter, flags | (digest == short_digest(filter) ? REPLY_EQUAL : 0));
+    write_standing(&writer, flags | (digest == short_digest(filter) ? REPLY_EQUAL : 0), filter->journal->next);
     return message_end(&writer, filter, reply, ROOST_OK);
 }
+
+/* ---- stages ------------------------------------------------------------------------------------------------------ */
+
+static void answer_now(roost_reply_job *job, roost_status status)
+{
+    job->status = status;
+    job->stage = ROOST_REPLY_DONE;
+}
+
+/* A reply that says what is wrong with the request, or that its answer would be too large: then the initiator sends its
+   state, and nothing was wrong. */
+static void fail(roost_reply_job *job, roost_filter *filter, roost_status status)
+{
+    bool asks_for_state = job->type == LEAVES && status == ROOST_TOO_LARGE;
+    status = failure(filter, &job->reply, status);
+    answer_now(job, asks_for_state && status == ROOST_TOO_LARGE ? ROOST_OK : status);
+}
+
+static void note_standing(roost_reply_job *job, const roost_filter *filter)
+{
+    job->incarnation = filter->journal->incarnation;
+    job->next = filter->journal->next;
+}
+
+static roost_status copy_source(roost_reply_job *job, roost_filter *filter)
+{
+    roost_copy_job *copying;
+    bool done;
+    roost_status status = roost_copy_job_new(&copying, filter, &job->environment);
+    if (status != ROOST_OK)
+        return status;
+    status = roost_copy_job_step(copying, filter, &done, 1);
+    if (status == ROOST_OK)
+        job->source = roost_copy_job_finish(copying);
+    else
+        roost_copy_job_free(copying);
+    return status;
+}
+
+/* The filter as it is now is read in the next stage. */
+static void read_next(roost_reply_job *job, roost_filter *filter, roost_status status)
+{
+    if (status == ROOST_OK && job->at_once)
+        job->source = filter;
+    else if (status == ROOST_OK)
+        status = copy_source(job, filter);
+    note_standing(job, filter);
+    job->stage = ROOST_REPLY_READ;
+    if (status != ROOST_OK)
+        fail(job, filter, status);
+}
+
+static void release_source(roost_reply_job *job)
+{
+    if (!job->at_once)
+        roost_filter_free(job->source);
+    job->source = NULL;
+}
+
+/* ---- trade ------------------------------------------------------------------------------------------------------- */
 
 static roost_status status_of(enum causal_read result)
 {
@@ -149,405 +268,481 @@ static roost_status status_of(enum causal_read result)
     }
 }
 
-static roost_status read_wanted(const roost_filter *filter, struct causal_context *wanted, struct bit_reader *reader)
+static roost_status has_seen(const roost_filter *filter, const struct causal_context *dots, bool *seen)
 {
-    return status_of(causal_read(wanted, reader, UINT32_MAX, SIZE_MAX, &filter->environment.allocator));
-}
-
-static roost_status write_unseen(roost_filter *filter, roost_buffer *reply, const struct causal_context *wanted,
-                                 uint8_t flags)
-{
-    struct bit_writer writer;
-    message_begin(&writer, filter, CHANGES);
-    write_standing(&writer, filter, flags);
-    write_fixed64(&writer, short_digest(filter));
-    return message_end(&writer, filter, reply, filter->kind->causal.write_dots(filter, &writer, wanted));
-}
-
-static roost_status answer_trade(roost_filter *filter, roost_buffer *reply, struct bit_reader *reader)
-{
-    struct causal_context wanted = {0}, own = {0};
-    bool changed;
-    if (!tracks_dots(filter))
-        return failure(filter, reply, ROOST_CORRUPT);
-    if (!is_meant_for(filter, reader))
-        return lost(filter, reply);
-    uint8_t flags = undisturbed(filter, read_varint(reader));
-    roost_status status = read_wanted(filter, &wanted, reader);
-    if (status == ROOST_OK)
-        status = filter->kind->delta.merge(filter, &changed, reader);
-    if (status == ROOST_OK)
-        status = filter->kind->causal.context(filter, &own);
-    if (status != ROOST_OK)
-        status = failure(filter, reply, status);
-    else if (causal_includes(&own, &wanted))
-        status = write_unseen(filter, reply, &wanted, flags);
-    else /* this is an older state than the one whose causal context the initiator got */
-        status = lost(filter, reply);
+    struct causal_context own = {0};
+    roost_status status = filter->kind->causal.context(filter, &own);
+    *seen = status == ROOST_OK && causal_includes(&own, dots);
     causal_release(&own, &filter->environment.allocator);
-    causal_release(&wanted, &filter->environment.allocator);
     return status;
 }
 
-static roost_status answer_state(roost_filter *filter, roost_buffer *reply, struct bit_reader *reader)
+static void begin_trade(roost_reply_job *job, roost_filter *filter)
+{
+    bool changed, seen = false;
+    if (!tracks_dots(filter)) {
+        fail(job, filter, ROOST_CORRUPT);
+        return;
+    }
+    if (!is_meant_for(filter, &job->reader)) {
+        answer_now(job, lost(filter, &job->reply));
+        return;
+    }
+    job->flags = undisturbed(filter, read_varint(&job->reader));
+    roost_status status = status_of(causal_read(&job->dots, &job->reader, UINT32_MAX, SIZE_MAX, &job->allocator));
+    if (status == ROOST_OK)
+        status = filter->kind->delta.merge(filter, &changed, &job->reader);
+    if (status == ROOST_OK)
+        status = has_seen(filter, &job->dots, &seen);
+    if (status == ROOST_OK && !seen) /* this is an older state than the one whose causal context the initiator got */
+        answer_now(job, lost(filter, &job->reply));
+    else
+        read_next(job, filter, status);
+}
+
+static roost_status write_unseen(roost_reply_job *job)
+{
+    struct bit_writer writer;
+    message_begin(&writer, job->source, CHANGES);
+    write_standing(&writer, job->flags, job->next);
+    write_fixed64(&writer, short_digest(job->source));
+    return message_end(&writer, job->source, &job->reply,
+                       job->source->kind->causal.write_dots(job->source, &writer, &job->dots));
+}
+
+/* ---- state ------------------------------------------------------------------------------------------------------- */
+
+static roost_status write_whole(roost_reply_job *job, roost_filter *source, bool same)
 {
     struct bit_writer writer;
     roost_buffer frame = {0};
-    uint8_t flags = undisturbed(filter, read_varint(reader));
-    uint64_t digest = read_fixed64(reader);
-    size_t size = reader_bits_left(reader) / 8;
-    const uint8_t *bytes = reader->failed ? NULL : read_bytes(reader, size);
-    roost_status status = bytes ? roost_filter_merge_frame(filter, NULL, bytes, size) : ROOST_CORRUPT;
-    if (status == ROOST_OK && digest != short_digest(filter))
-        status = roost_filter_encode(filter, &frame);
+    roost_status status = same ? ROOST_OK : roost_filter_encode(source, &frame);
     if (status != ROOST_OK)
-        return failure(filter, reply, status);
-    message_begin(&writer, filter, WHOLE);
-    write_standing(&writer, filter, flags);
-    write_fixed64(&writer, filter->journal->incarnation);
-    write_fixed64(&writer, short_digest(filter));
+        return status;
+    message_begin(&writer, source, WHOLE);
+    write_standing(&writer, job->flags, job->next);
+    write_fixed64(&writer, job->incarnation);
+    write_fixed64(&writer, short_digest(source));
     write_bytes(&writer, frame.data, frame.size);
     roost_buffer_release(&frame);
-    return message_end(&writer, filter, reply, ROOST_OK);
+    return message_end(&writer, source, &job->reply, ROOST_OK);
+}
+
+/* Once the state of the initiator is merged. */
+static void reply_with_state(roost_reply_job *job, roost_filter *filter, roost_status status)
+{
+    if (status != ROOST_OK || job->digest != short_digest(filter)) {
+        read_next(job, filter, status);
+        return;
+    }
+    note_standing(job, filter);
+    answer_now(job, write_whole(job, filter, true));
+}
+
+static void begin_state(roost_reply_job *job, roost_filter *filter)
+{
+    job->flags = undisturbed(filter, read_varint(&job->reader));
+    job->digest = read_fixed64(&job->reader);
+    job->frame.size = reader_bits_left(&job->reader) / 8;
+    job->frame.data = job->reader.failed ? NULL : read_bytes(&job->reader, job->frame.size);
+    roost_status status = job->frame.data ? ROOST_OK : ROOST_CORRUPT;
+    if (status == ROOST_OK && job->at_once)
+        status = roost_filter_merge_frame(filter, NULL, job->frame.data, job->frame.size);
+    else if (status == ROOST_OK)
+        status = roost_merge_job_new(&job->merging, filter, &job->environment);
+    note_standing(job, filter);
+    if (status == ROOST_OK && job->merging)
+        job->stage = ROOST_REPLY_READ;
+    else
+        reply_with_state(job, filter, status);
+}
+
+static void merge_some(roost_reply_job *job, roost_filter *filter)
+{
+    bool changed, done;
+    roost_bytes delta;
+    roost_status status = roost_merge_job_step(job->merging, filter, &changed, &done, &delta);
+    note_standing(job, filter);
+    if (status == ROOST_OK && !done)
+        return;
+    roost_merge_job_free(job->merging);
+    job->merging = NULL;
+    reply_with_state(job, filter, status);
 }
 
 /* ---- ranges and leaves ------------------------------------------------------------------------------------------- */
 
-/* The beginning of a request about ranges, and what the answer needs. */
-struct range_request {
-    uint8_t flags;
-    bool stale; /* it refers to a causal context that is no longer known */
-    struct causal_context space;
-    const struct causal_context *space_or_null;
-    struct summary summary;
-    struct ranges ranges;
-};
-
-static void range_request_release(const roost_filter *filter, struct range_request *request)
+/* The causal context at a record of the journal, in memory of the job. */
+static roost_status context_at(roost_reply_job *job, const roost_filter *filter, uint64_t record)
 {
-    const roost_allocator *allocator = &filter->environment.allocator;
-    causal_release(&request->space, allocator);
-    summary_release(&request->summary, allocator);
-    ranges_release(&request->ranges, allocator);
+    struct causal_context then = {0};
+    roost_status status = filter->kind->causal.context_at(filter, &then, record);
+    if (status == ROOST_OK && !causal_copy(&job->dots, &then, &job->allocator))
+        status = ROOST_NO_MEMORY;
+    causal_release(&then, &filter->environment.allocator);
+    return status;
 }
 
-static roost_status find_space(const roost_filter *filter, struct range_request *request, uint64_t record,
-                               uint32_t hash)
+static const struct causal_context *space_of(const roost_reply_job *job, const roost_filter *filter)
+{
+    return tracks_dots(filter) ? &job->dots : NULL;
+}
+
+static roost_status find_space(roost_reply_job *job, const roost_filter *filter, uint64_t record, uint32_t hash)
 {
     roost_cursor then = {filter->journal->incarnation, record};
     roost_status status = ROOST_OK;
     if (tracks_dots(filter)) {
-        request->space_or_null = &request->space;
-        request->stale = !journal_knows(filter->journal, &then);
-        if (!request->stale)
-            status = filter->kind->causal.context_at(filter, &request->space, record);
+        job->stale = !journal_knows(filter->journal, &then);
+        if (!job->stale)
+            status = context_at(job, filter, record);
     }
-    if (status == ROOST_OK && space_hash(request->space_or_null, filter->journal->incarnation) != hash)
-        request->stale = true;
-    return request->stale ? ROOST_CORRUPT : status;
+    if (status == ROOST_OK && space_hash(space_of(job, filter), filter->journal->incarnation) != hash)
+        job->stale = true;
+    return status;
+}
+
+static void begin_ranges(roost_reply_job *job, roost_filter *filter)
+{
+    job->flags = undisturbed(filter, read_varint(&job->reader));
+    uint64_t record = read_varint(&job->reader);
+    uint32_t hash = read_half(&job->reader);
+    roost_status status = ROOST_CORRUPT;
+    if (!job->reader.failed && filter->kind->sync.summarize)
+        status = find_space(job, filter, record, hash);
+    if (job->stale)
+        answer_now(job, lost(filter, &job->reply));
+    else
+        read_next(job, filter, status);
 }
 
 /* The universe of positions reaches as far as either side has tables. If this side has got further tables since,
    the comparison starts again. */
-static roost_status read_extent(struct bit_reader *reader, struct range_request *request)
+static roost_status read_extent(roost_reply_job *job)
 {
-    uint64_t extent = read_varint(reader);
-    if (reader->failed || extent > MOST_EXTENT)
+    uint64_t extent = read_varint(&job->reader);
+    if (job->reader.failed || extent > MOST_EXTENT)
         return ROOST_CORRUPT;
-    request->stale = extent < request->summary.universe;
-    request->summary.universe = extent;
-    return request->stale ? ROOST_CORRUPT : ROOST_OK;
+    job->stale = extent < job->summary.universe;
+    job->summary.universe = extent;
+    return job->stale ? ROOST_CORRUPT : ROOST_OK;
 }
 
-static roost_status read_range_request(const roost_filter *filter, struct range_request *request,
-                                       struct bit_reader *reader)
+static roost_status read_asked_ranges(roost_reply_job *job)
 {
-    *request = (struct range_request){.flags = undisturbed(filter, read_varint(reader))};
-    uint64_t record = read_varint(reader);
-    uint32_t hash = read_half(reader);
-    if (reader->failed || !filter->kind->sync.summarize)
-        return ROOST_CORRUPT;
-    roost_status status = find_space(filter, request, record, hash);
-    if (status == ROOST_OK && visits_positions(filter)) /* once the ranges are known */
-        request->summary.universe = filter->kind->sync.universe(filter);
-    else if (status == ROOST_OK)
-        status = filter->kind->sync.summarize(filter, &request->summary, request->space_or_null);
-    if (status == ROOST_OK && filter->kind->sync.extent)
-        status = read_extent(reader, request);
+    const struct filter_sync *sync = &job->source->kind->sync;
+    roost_status status = ROOST_OK;
+    if (visits_positions(job->source)) /* once the ranges are known */
+        job->summary.universe = sync->universe(job->source);
+    else
+        status = sync->summarize(job->source, &job->summary, space_of(job, job->source));
+    if (status == ROOST_OK && sync->extent)
+        status = read_extent(job);
     if (status == ROOST_OK)
-        status = read_ranges(reader, &request->ranges, request->summary.universe, &filter->environment.allocator);
+        status = read_ranges(&job->reader, &job->ranges, job->summary.universe, &job->allocator);
     return status;
 }
 
 /* Of each range, the sum of its members. NULL without memory. */
-static uint64_t *sums_of(const roost_filter *filter, const struct range_request *request)
+static uint64_t *sums_of(const roost_reply_job *job)
 {
-    const roost_allocator *allocator = &filter->environment.allocator;
-    uint64_t *sums = memory_allocate(allocator, (request->ranges.count + 1) * sizeof *sums);
-    if (sums && sum_ranges(filter, &request->ranges, request->summary.universe, sums) != ROOST_OK) {
-        memory_release(allocator, sums);
+    uint64_t *sums = memory_allocate(&job->allocator, (job->ranges.count + 1) * sizeof *sums);
+    if (sums && sum_ranges(job->source, &job->ranges, job->summary.universe, sums) != ROOST_OK) {
+        memory_release(&job->allocator, sums);
         sums = NULL;
     }
     return sums;
 }
 
-static roost_status compare_ranges(const roost_filter *filter, const struct range_request *request,
-                                   struct bit_reader *reader, struct bit_writer *writer)
+static roost_status compare_ranges(roost_reply_job *job, struct bit_writer *writer)
 {
-    uint64_t universe = request->summary.universe;
-    uint64_t *sums = visits_positions(filter) ? sums_of(filter, request) : NULL;
-    if (visits_positions(filter) && !sums)
+    struct bit_reader *reader = &job->reader;
+    uint64_t universe = job->summary.universe;
+    uint64_t *sums = visits_positions(job->source) ? sums_of(job) : NULL;
+    if (visits_positions(job->source) && !sums)
         return ROOST_NO_MEMORY;
-    for (uint64_t i = 0; i < request->ranges.count; i++) {
+    for (uint64_t i = 0; i < job->ranges.count; i++) {
         uint32_t digest = (uint32_t)read_bits(reader, 32);
-        uint32_t own = sums ? (uint32_t)(sums[i] >> 32)
-                            : summary_digest(&request->summary, range_from(&request->ranges, i),
-                                             range_to(&request->ranges, i, universe));
+        uint32_t own =
+            sums ? (uint32_t)(sums[i] >> 32)
+                 : summary_digest(&job->summary, range_from(&job->ranges, i), range_to(&job->ranges, i, universe));
         write_bits(writer, digest != own, 1);
     }
     write_alignment(writer);
-    memory_release(&filter->environment.allocator, sums);
+    memory_release(&job->allocator, sums);
     return reader->failed || reader_bits_left(reader) != 0 ? ROOST_CORRUPT : ROOST_OK;
 }
 
-static roost_status answer_ranges(roost_filter *filter, roost_buffer *reply, struct bit_reader *reader)
+static roost_status write_differing(roost_reply_job *job)
 {
-    struct range_request request;
     struct bit_writer writer;
-    roost_status status = read_range_request(filter, &request, reader);
-    message_begin(&writer, filter, DIFFER);
-    write_byte(&writer, request.flags);
+    roost_status status = read_asked_ranges(job);
+    message_begin(&writer, job->source, DIFFER);
+    write_byte(&writer, job->flags);
     if (status == ROOST_OK)
-        status = compare_ranges(filter, &request, reader, &writer);
-    range_request_release(filter, &request);
-    status = message_end(&writer, filter, reply, status);
-    if (request.stale)
-        return lost(filter, reply);
-    return status == ROOST_OK ? ROOST_OK : failure(filter, reply, status);
+        status = compare_ranges(job, &writer);
+    return message_end(&writer, job->source, &job->reply, status);
 }
 
-#define FEW_DIFFERENCES       ((uint64_t)1 << 17)
-#define BYTES_OF_A_DIFFERENCE 64 /* in a list that doubles, and what is made of it */
-
-/*
- * Positions that only one of the two has. Those that change this filter are listed. Those that change the peer's are
- * only counted at first; when the message is read a second time, they are written to the reply as they are found. So
- * nothing here is longer than the message, what this filter holds, or the reply.
- */
-struct differences {
-    const roost_filter *filter;
-    bool dots;                 /* observed-remove: what one side lacks was removed, so the lists change sides */
-    struct number_list here;   /* to be resolved here, */
-    uint64_t there, most;      /* and there: how many, and how many at most */
-    struct bit_writer *writer; /* the second time */
-    unsigned parameter;        /* of its gaps, */
-    uint64_t next;             /* and where the next one begins */
-};
-
-/*
- * Bounds. Each position that a leaf names costs the initiator at least a bit; leaves that name the missing positions
- * may add a number of positions in proportion to our own memory. The reply is at most about as long as our own memory.
- * Beyond that the whole state is as short.
- */
-static struct differences no_differences(const roost_filter *filter, size_t size)
+static roost_status compare(roost_reply_job *job)
 {
-    roost_info info;
-    roost_filter_get_brief_info(filter, &info);
-    struct differences none = {.filter = filter, .dots = tracks_dots(filter)};
-    uint64_t limit = filter->environment.common->memory_limit / BYTES_OF_A_DIFFERENCE,
-             some = FEW_DIFFERENCES + 8 * (uint64_t)size;
-    uint64_t most = none.dots ? info.bytes_memory : some + info.bytes_memory / sizeof(uint64_t);
-    none.here.most = most < limit ? most : limit;
-    none.most = none.dots ? some + info.bytes_memory : info.bytes_memory;
-    return none;
-}
-
-static roost_status resolve_there(struct differences *differences, uint64_t from, uint64_t to)
-{
-    if (!differences->writer) {
-        differences->there += to - from;
-        return differences->there <= differences->most ? ROOST_OK : ROOST_TOO_LARGE;
-    }
-    for (; from < to; from++) {
-        write_rice(differences->writer, from - differences->next, differences->parameter);
-        differences->next = from + 1;
-    }
-    return differences->writer->failed ? ROOST_NO_MEMORY : ROOST_OK;
-}
-
-static roost_status resolve_here(struct differences *differences, uint64_t from, uint64_t to)
-{
+    struct differences differences = no_differences(job->source, job->reader.size);
+    struct bit_reader again = job->reader;
     roost_status status = ROOST_OK;
-    for (; !differences->writer && from < to && status == ROOST_OK; from++)
-        status = list_append(&differences->here, from, differences->filter);
+    if (visits_positions(job->source))
+        status = summarize_ranges(job->source, &job->ranges, job->summary.universe, &job->summary);
+    if (status == ROOST_OK)
+        status = compare_leaves(&differences, &job->summary, &job->ranges, &job->reader);
+    if (status == ROOST_OK)
+        status = write_there(&differences, &job->there, &job->summary, &job->ranges, again);
+    job->here = differences.here;
     return status;
 }
 
-/* Grow-only: positions that only the peer has are added here, ours are sent. Observed-remove: the other way round. */
-static roost_status note_mine(struct differences *differences, uint64_t position)
+/* Finds all that differs, before anything changes. Extra state follows, or nothing. */
+static roost_status find_differences(roost_reply_job *job)
 {
-    return (differences->dots ? resolve_here : resolve_there)(differences, position, position + 1);
-}
-
-static roost_status note_theirs(struct differences *differences, uint64_t from, uint64_t to)
-{
-    return (differences->dots ? resolve_there : resolve_here)(differences, from, to);
-}
-
-/* Our members of a range, the next of which is known. */
-struct own_members {
-    struct member_walk walk;
-    uint64_t next;
-    bool more;
-};
-
-static void pass_member(struct own_members *own)
-{
-    own->more = summary_next(&own->walk, &own->next);
-}
-
-/* Compares a row of the peer's members: those of it that are not ours are theirs alone. */
-static roost_status compare_row(struct differences *differences, struct own_members *own, uint64_t from, uint64_t to)
-{
-    roost_status status = ROOST_OK;
-    for (; status == ROOST_OK && own->more && own->next < from; pass_member(own))
-        status = note_mine(differences, own->next);
-    while (status == ROOST_OK && from < to) {
-        bool shared = own->more && own->next < to;
-        uint64_t end = shared ? own->next : to;
-        status = note_theirs(differences, from, end);
-        from = end + 1;
-        if (shared)
-            pass_member(own);
-    }
-    return status;
-}
-
-static roost_status compare_leaf(const struct range_request *request, struct differences *differences, uint64_t range,
-                                 struct bit_reader *reader)
-{
-    uint64_t from = range_from(&request->ranges, range);
-    uint64_t to = range_to(&request->ranges, range, request->summary.universe);
-    struct own_members own = {.walk = summary_walk(&request->summary, from, to)};
-    struct leaf leaf;
-    roost_status status = ROOST_OK;
-    pass_member(&own);
-    leaf_open(&leaf, reader, from, to);
-    while (status == ROOST_OK && leaf_next(&leaf, &from, &to))
-        status = compare_row(differences, &own, from, to);
-    if (status == ROOST_OK && leaf.failed)
+    const struct filter_sync *sync = &job->source->kind->sync;
+    roost_status status = read_asked_ranges(job);
+    if (status == ROOST_OK)
+        status = compare(job);
+    if (status == ROOST_OK && !sync->read_extra && reader_bits_left(&job->reader) != 0)
         status = ROOST_CORRUPT;
-    for (; status == ROOST_OK && own.more; pass_member(&own))
-        status = note_mine(differences, own.next);
+    if (status == ROOST_OK && sync->locate)
+        status = sync->locate(job->source, &job->located, &job->dots, job->here.numbers, job->here.count);
     return status;
 }
 
-static roost_status compare_leaves(const struct range_request *request, struct differences *differences,
-                                   struct bit_reader *reader)
+static uint64_t to_resolve(const roost_reply_job *job, const roost_filter *filter)
 {
-    roost_status status = ROOST_OK;
-    for (uint64_t i = 0; status == ROOST_OK && i < request->ranges.count; i++)
-        status = compare_leaf(request, differences, i, reader);
-    return status == ROOST_OK && reader->failed ? ROOST_CORRUPT : status;
+    return filter->kind->sync.locate ? job->located.count : job->here.count;
 }
 
-/* The positions that the initiator is to resolve, as write_numbers encodes them; before anything changes here. */
-static roost_status write_there(const struct range_request *request, struct differences *differences,
-                                struct bit_writer *writer, struct bit_reader reader)
+static roost_status resolve_some(roost_reply_job *job, roost_filter *filter)
 {
-    write_varint(writer, differences->there);
-    differences->writer = writer;
-    differences->parameter = rice_parameter(request->summary.universe, differences->there);
-    roost_status status = compare_leaves(request, differences, &reader);
-    write_alignment(writer);
-    return status == ROOST_OK && writer->failed ? ROOST_NO_MEMORY : status;
-}
-
-static roost_status resolve_positions(roost_filter *filter, roost_buffer *reply, const struct range_request *request,
-                                      const struct differences *differences, const struct bit_writer *there,
-                                      struct bit_reader *reader)
-{
+    const struct filter_sync *sync = &filter->kind->sync;
+    uint64_t from = job->resolved, some = to_resolve(job, filter) - from;
     bool changed = false;
+    if (!job->at_once && some > RESOLVED_IN_A_STEP)
+        some = RESOLVED_IN_A_STEP;
+    job->resolved += some;
+    if (sync->drop_located)
+        return some ? sync->drop_located(filter, &changed, (struct located){job->located.list + from, some}) : ROOST_OK;
+    const uint64_t *positions = job->here.numbers ? job->here.numbers + from : NULL;
+    if (sync->read_extra)
+        return resolve_all_positions(filter, &changed, space_of(job, filter), positions, some, &job->reader);
+    return sync->resolve_positions(filter, &changed, space_of(job, filter), positions, some);
+}
+
+static roost_status write_resolved(roost_reply_job *job, roost_filter *filter)
+{
     struct bit_writer writer;
-    roost_status status = resolve_all_positions(filter, &changed, request->space_or_null, differences->here.numbers,
-                                                differences->here.count, reader);
-    if (status != ROOST_OK)
-        return status;
     message_begin(&writer, filter, RESOLVE);
-    write_standing(&writer, filter, request->flags);
+    write_standing(&writer, job->flags, job->next);
     write_fixed64(&writer, short_digest(filter));
-    write_bytes(&writer, there->buffer.data, there->buffer.size);
+    write_bytes(&writer, job->there.buffer.data, job->there.buffer.size);
     if (filter->kind->sync.write_extra)
         filter->kind->sync.write_extra(filter, &writer);
-    return message_end(&writer, filter, reply, ROOST_OK);
+    return message_end(&writer, filter, &job->reply, ROOST_OK);
 }
 
-static roost_status answer_leaves(roost_filter *filter, roost_buffer *reply, struct bit_reader *reader)
+static void resolve(roost_reply_job *job, roost_filter *filter)
 {
-    struct range_request request;
-    struct bit_writer there;
-    struct differences differences = no_differences(filter, reader->size);
-    bit_writer_init(&there, filter->environment.allocator);
-    roost_status status = read_range_request(filter, &request, reader);
-    struct bit_reader again = *reader;
-    if (status == ROOST_OK && visits_positions(filter))
-        status = summarize_ranges(filter, &request.ranges, request.summary.universe, &request.summary);
-    if (status == ROOST_OK)
-        status = compare_leaves(&request, &differences, reader);
-    if (status == ROOST_OK)
-        status = write_there(&request, &differences, &there, again);
-    if (status == ROOST_OK)
-        status = resolve_positions(filter, reply, &request, &differences, &there, reader);
-    if (request.stale)
-        status = lost(filter, reply);
-    else if (status != ROOST_OK)
-        status = failure(filter, reply, status);
-    if (status == ROOST_TOO_LARGE) /* not an error of the request: the reply asks for the whole state instead */
-        status = ROOST_OK;
-    range_request_release(filter, &request);
-    list_release(&differences.here, filter);
-    bit_writer_release(&there);
-    return status;
+    roost_status status = resolve_some(job, filter);
+    note_standing(job, filter);
+    if (status != ROOST_OK)
+        fail(job, filter, status);
+    else if (job->resolved == to_resolve(job, filter))
+        answer_now(job, write_resolved(job, filter));
 }
 
 /* ---- any request ------------------------------------------------------------------------------------------------- */
 
-static roost_status answer(roost_filter *filter, roost_buffer *reply, const void *request, size_t size)
+static void begin(roost_reply_job *job, roost_filter *filter, const void *request, size_t size)
 {
-    struct bit_reader reader;
-    roost_status status = message_open(&reader, filter, request, size, 0);
+    roost_status status = message_open(&job->reader, filter, request, size, 0);
+    job->request_hash = request_hash(filter, request, size);
     if (status == ROOST_OK)
         status = begin_journal(filter);
-    if (status != ROOST_OK)
-        return failure(filter, reply, status);
-    switch (*(const uint8_t *)request) {
-    case HELLO:
-        return answer_hello(filter, reply, &reader);
-    case PUSH:
-        return answer_push(filter, reply, &reader);
-    case TRADE:
-        return answer_trade(filter, reply, &reader);
-    case RANGES:
-        return answer_ranges(filter, reply, &reader);
-    case LEAVES:
-        return answer_leaves(filter, reply, &reader);
-    case STATE:
-        return answer_state(filter, reply, &reader);
-    default:
-        return failure(filter, reply, ROOST_PROTOCOL);
+    if (status != ROOST_OK) {
+        fail(job, filter, status);
+        return;
     }
+    job->type = *(const uint8_t *)request;
+    switch (job->type) {
+    case HELLO:
+        answer_now(job, answer_hello(filter, &job->reply, &job->reader));
+        return;
+    case PUSH:
+        answer_now(job, answer_push(filter, &job->reply, &job->reader));
+        return;
+    case TRADE:
+        begin_trade(job, filter);
+        return;
+    case RANGES:
+    case LEAVES:
+        begin_ranges(job, filter);
+        return;
+    case STATE:
+        begin_state(job, filter);
+        return;
+    default:
+        fail(job, filter, ROOST_PROTOCOL);
+    }
+}
+
+void roost_reply_job_read(roost_reply_job *job)
+{
+    if (job->merging)
+        job->status = roost_merge_job_read(job->merging, job->frame.data, job->frame.size, MERGED_IN_A_STEP);
+    else if (job->type == TRADE)
+        job->status = write_unseen(job);
+    else if (job->type == STATE)
+        job->status = write_whole(job, job->source, false);
+    else if (job->type == RANGES)
+        job->status = write_differing(job);
+    else
+        job->status = find_differences(job);
+    bool replied = !job->merging && job->type != LEAVES && job->status == ROOST_OK;
+    release_source(job);
+    job->stage = replied ? ROOST_REPLY_DONE : ROOST_REPLY_STEP;
+}
+
+/* Whether another client has changed the filter since the last stage with it. */
+static void note_disturbance(roost_reply_job *job, const roost_filter *filter)
+{
+    if (filter->journal->next != job->next)
+        job->flags &= (uint8_t)~REPLY_UNDISTURBED;
+}
+
+static void step(roost_reply_job *job, roost_filter *filter)
+{
+    note_disturbance(job, filter);
+    if (job->stale || filter->journal->incarnation != job->incarnation)
+        answer_now(job, lost(filter, &job->reply));
+    else if (job->status != ROOST_OK)
+        fail(job, filter, job->status);
+    else if (job->merging)
+        merge_some(job, filter);
+    else
+        resolve(job, filter);
+}
+
+/* ---- jobs -------------------------------------------------------------------------------------------------------- */
+
+static bool has_changed(const roost_filter *filter, uint64_t incarnation, uint64_t next)
+{
+    return filter->journal->incarnation != incarnation || filter->journal->next != next;
+}
+
+/* A reply that was made with the filter is in its memory; the job may outlive the filter. */
+static void keep_reply(roost_reply_job *job)
+{
+    roost_buffer kept = {.size = job->reply.size, .allocator = job->allocator};
+    if (job->stage != ROOST_REPLY_DONE || !job->reply.data)
+        return;
+    kept.data = memory_allocate(&kept.allocator, kept.size);
+    if (kept.data)
+        memcpy(kept.data, job->reply.data, kept.size);
+    else
+        job->status = ROOST_NO_MEMORY;
+    roost_buffer_release(&job->reply);
+    job->reply = kept.data ? kept : (roost_buffer){0};
+}
+
+static void open_job(roost_reply_job *job, const roost_filter *filter, const roost_environment *environment)
+{
+    *job = (roost_reply_job){.at_once = environment == NULL};
+    if (environment)
+        job->environment = *environment;
+    job->allocator = environment ? environment->allocator : filter->environment.allocator;
+    bit_writer_init(&job->there, job->allocator);
+}
+
+/* Returns the reply. */
+static roost_status close_job(roost_reply_job *job, roost_buffer *reply)
+{
+    const roost_allocator *allocator = &job->allocator;
+    *reply = job->reply;
+    job->reply = (roost_buffer){0};
+    bind_reply(reply, job->request_hash);
+    release_source(job);
+    roost_merge_job_free(job->merging);
+    causal_release(&job->dots, allocator);
+    summary_release(&job->summary, allocator);
+    ranges_release(&job->ranges, allocator);
+    memory_release(allocator, job->here.numbers);
+    memory_release(allocator, job->located.list);
+    bit_writer_release(&job->there);
+    return job->status;
+}
+
+roost_status roost_reply_job_new(roost_reply_job **made, roost_filter *filter, bool *changed, const void *request,
+                                 size_t size, const roost_environment *environment)
+{
+    const roost_environment complete = environment_or_default(environment);
+    const uint64_t incarnation = filter->journal->incarnation, next = filter->journal->next;
+    *changed = false;
+    *made = NULL;
+    if (!roost_filter_shares_copies(filter))
+        return ROOST_UNSUPPORTED;
+    roost_reply_job *job = memory_allocate(&complete.allocator, sizeof *job);
+    if (!job)
+        return ROOST_NO_MEMORY;
+    *made = job;
+    open_job(job, filter, &complete);
+    begin(job, filter, request, size);
+    keep_reply(job);
+    *changed = has_changed(filter, incarnation, next);
+    return ROOST_OK;
+}
+
+roost_reply_stage roost_reply_job_get_stage(const roost_reply_job *job)
+{
+    return job->stage;
+}
+
+void roost_reply_job_step(roost_reply_job *job, roost_filter *filter, bool *changed)
+{
+    const uint64_t incarnation = filter->journal->incarnation, next = filter->journal->next;
+    step(job, filter);
+    keep_reply(job);
+    *changed = has_changed(filter, incarnation, next);
+}
+
+roost_status roost_reply_job_finish(roost_reply_job *job, roost_buffer *reply)
+{
+    const roost_allocator allocator = job->allocator;
+    roost_status status = close_job(job, reply);
+    memory_release(&allocator, job);
+    return status;
+}
+
+void roost_reply_job_free(roost_reply_job *job)
+{
+    roost_buffer reply;
+    if (!job)
+        return;
+    (void)(roost_reply_job_finish(job, &reply) == ROOST_OK);
+    roost_buffer_release(&reply);
 }
 
 roost_status roost_sync_reply(roost_filter *filter, roost_buffer *reply, bool *changed, const void *request,
                               size_t size)
 {
-    *reply = (roost_buffer){0};
-    uint64_t incarnation = filter->journal->incarnation, next = filter->journal->next;
-    roost_status status = answer(filter, reply, request, size);
-    bind_reply(reply, request_hash(filter, request, size));
+    roost_reply_job job;
+    const uint64_t incarnation = filter->journal->incarnation, next = filter->journal->next;
+    open_job(&job, filter, NULL);
+    begin(&job, filter, request, size);
+    while (job.stage != ROOST_REPLY_DONE)
+        if (job.stage == ROOST_REPLY_READ)
+            roost_reply_job_read(&job);
+        else
+            step(&job, filter);
+    roost_status status = close_job(&job, reply);
     if (status != ROOST_OK && incarnation == 0 && journal_length(filter->journal) == 0) /* no peer has a cursor in it */
         release_journal(filter);
     if (changed)
-        *changed = filter->journal->incarnation != incarnation || filter->journal->next != next;
+        *changed = has_changed(filter, incarnation, next);
     return status;
 }
