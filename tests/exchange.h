@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "filter/orcuckoo.h"
+#include "roost/incremental.h"
 #include "sync/messages.h"
 #include "sync/ranges.h"
 
@@ -140,8 +141,10 @@ static inline void assert_memory_is_sound(roost_filter *initiator, roost_filter 
 struct exchange {
     roost_filter *initiator, **responder;         /* the latter may be replaced on the way */
     void (*interfere)(struct exchange *, void *); /* before each answer; may be NULL */
+    void (*between)(struct exchange *, void *);   /* the stages of a reply job; NULL: replies are made at once */
     void *context;
-    bool misled; /* by what it remembers: only the end counts */
+    bool misled;     /* by what it remembers: only the end counts */
+    bool is_another; /* the responder is another object, maybe at the same address: set by the functions above */
     /* outcome */
     roost_status status, answered; /* the last of each */
     roost_sync_result result;
@@ -152,6 +155,7 @@ struct exchange {
 
 static struct {
     uint64_t exchanges, replies[16], failures, disturbed, replaced, ended_equal, ended_unequal;
+    uint64_t stages[2]; /* of reply jobs */
 } tally;
 
 static inline void count_reply(struct exchange *exchange, const roost_buffer *reply)
@@ -176,9 +180,38 @@ static inline void watch(const struct exchange *exchange, const roost_sync *sync
     roost_buffer_release(&memory);
 }
 
+/* A job whose filter was replaced is abandoned, and the new one gets the request. */
+static inline void answer_by_job(struct exchange *exchange, roost_buffer *reply, const roost_buffer *request)
+{
+    roost_filter *filter = *exchange->responder;
+    roost_reply_job *job;
+    bool changed;
+    exchange->is_another = false;
+    assert_ok(roost_reply_job_new(&job, filter, &changed, request->data, request->size, NULL));
+    for (roost_reply_stage stage; (stage = roost_reply_job_get_stage(job)) != ROOST_REPLY_DONE; tally.stages[stage]++) {
+        exchange->between(exchange, exchange->context);
+        if (exchange->is_another) {
+            roost_reply_job_free(job);
+            exchange->answered = roost_sync_reply(*exchange->responder, reply, NULL, request->data, request->size);
+            return;
+        }
+        if (stage == ROOST_REPLY_READ)
+            roost_reply_job_read(job);
+        else
+            roost_reply_job_step(job, filter, &changed);
+        assert_ok(roost_filter_check(filter));
+    }
+    exchange->answered = roost_reply_job_finish(job, reply);
+}
+
 static inline void answer_one(struct exchange *exchange, roost_buffer *reply, const roost_buffer *request)
 {
     roost_filter *filter = *exchange->responder;
+    if (exchange->between && roost_filter_shares_copies(filter)) {
+        answer_by_job(exchange, reply, request);
+        count_reply(exchange, reply);
+        return;
+    }
     roost_digest before = roost_filter_digest(filter);
     uint64_t next = filter->journal->next, incarnation = filter->journal->incarnation;
     bool changed;

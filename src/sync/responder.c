@@ -611,14 +611,15 @@ void roost_reply_job_read(roost_reply_job *job)
 /* Whether another client has changed the filter since the last stage with it. */
 static void note_disturbance(roost_reply_job *job, const roost_filter *filter)
 {
-    if (filter->journal->next != job->next)
+    if (filter->journal->next != job->next || filter->journal->incarnation != job->incarnation)
         job->flags &= (uint8_t)~REPLY_UNDISTURBED;
 }
 
 static void step(roost_reply_job *job, roost_filter *filter)
 {
+    bool restarted = job->type == LEAVES && filter->journal->incarnation != job->incarnation;
     note_disturbance(job, filter);
-    if (job->stale || filter->journal->incarnation != job->incarnation)
+    if (job->stale || restarted)
         answer_now(job, lost(filter, &job->reply));
     else if (job->status != ROOST_OK)
         fail(job, filter, job->status);

@@ -598,12 +598,32 @@ static void many_runs_take_no_square(void **state)
 
 static uint64_t failed_and_changed; /* answers for which there was no memory once the request was merged */
 
+static roost_status reply_by_job(roost_filter *filter, roost_buffer *reply, bool *changed, const roost_buffer *request)
+{
+    const roost_environment environment = {.allocator = filter->environment.allocator};
+    roost_reply_job *job;
+    roost_status status = roost_reply_job_new(&job, filter, changed, request->data, request->size, &environment);
+    *reply = (roost_buffer){0};
+    if (status != ROOST_OK)
+        return status;
+    for (roost_reply_stage stage; (stage = roost_reply_job_get_stage(job)) != ROOST_REPLY_DONE;) {
+        bool more = false;
+        if (stage == ROOST_REPLY_READ)
+            roost_reply_job_read(job);
+        else
+            roost_reply_job_step(job, filter, &more);
+        *changed |= more;
+    }
+    return roost_reply_job_finish(job, reply);
+}
+
 /* An answer that may fail; what changed nevertheless must be told. */
-static void answer_or_fail(roost_filter *filter, roost_buffer *reply, const roost_buffer *request)
+static void answer_or_fail(roost_filter *filter, roost_buffer *reply, const roost_buffer *request, bool by_job)
 {
     roost_digest before = roost_filter_digest(filter);
     bool changed;
-    roost_status status = roost_sync_reply(filter, reply, &changed, request->data, request->size);
+    roost_status status = by_job ? reply_by_job(filter, reply, &changed, request)
+                                 : roost_sync_reply(filter, reply, &changed, request->data, request->size);
     roost_digest after = roost_filter_digest(filter);
     assert_true(status == ROOST_OK || status == ROOST_NO_MEMORY);
     bool same = memcmp(&before, &after, sizeof before) == 0;
@@ -613,7 +633,8 @@ static void answer_or_fail(roost_filter *filter, roost_buffer *reply, const roos
 }
 
 /* As far as it goes; whether it came to its end. */
-static bool exchange_or_fail(const struct scene *scene, roost_filter *a, roost_filter *b, roost_buffer *memory)
+static bool exchange_or_fail(const struct scene *scene, roost_filter *a, roost_filter *b, roost_buffer *memory,
+                             bool by_jobs)
 {
     roost_sync *sync;
     roost_buffer request = {0}, reply = {0};
@@ -634,7 +655,7 @@ static bool exchange_or_fail(const struct scene *scene, roost_filter *a, roost_f
         assert_ok(roost_filter_check(a));
         if (status != ROOST_OK || request.size == 0)
             break;
-        answer_or_fail(b, &reply, &request);
+        answer_or_fail(b, &reply, &request, by_jobs);
         roost_buffer_release(&request);
     }
     assert_int_equal(request.size, 0);
@@ -646,7 +667,7 @@ static bool exchange_or_fail(const struct scene *scene, roost_filter *a, roost_f
 }
 
 /* Whether an allocation was refused at all. */
-static bool fail_one(struct scene *scene, bool responder, int64_t allowed, bool recovers)
+static bool fail_one(struct scene *scene, bool responder, int64_t allowed, bool recovers, bool by_jobs)
 {
     struct meter meters[2] = {{.allowed = -1}, {.allowed = -1}};
     roost_environment environments[2] = {scene->environment, scene->environment};
@@ -661,7 +682,7 @@ static bool fail_one(struct scene *scene, bool responder, int64_t allowed, bool 
     roost_filter *expected = merged(before[0], before[1]);
     meters[responder].allowed = allowed;
     meters[responder].recovers = recovers;
-    bool ended = exchange_or_fail(scene, filters[0], filters[1], &memory);
+    bool ended = exchange_or_fail(scene, filters[0], filters[1], &memory, by_jobs);
     meters[responder].allowed = -1;
     bool failed = meters[responder].failures > 0;
     assert_true(ended || failed);
@@ -690,8 +711,10 @@ static void every_allocation_may_fail(void **state)
             struct scene scene;
             scene_open(&scene, kind, relation, COMMON);
             for (int way = 0; way < 4; way++)
-                for (int64_t allowed = 0; fail_one(&scene, way & 1, allowed, way & 2); allowed++)
+                for (int64_t allowed = 0; fail_one(&scene, way & 1, allowed, way & 2, false); allowed++)
                     count++;
+            for (int64_t allowed = 0; kind >= KINDS + 2 && fail_one(&scene, true, allowed, true, true); allowed++)
+                count++;
             scene_close(&scene);
         }
     printf("%llu allocations failed, %llu of them after the merge\n", (unsigned long long)count,

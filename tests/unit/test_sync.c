@@ -201,6 +201,7 @@ struct disturbance {
     bool may_replace, replaced;
     uint64_t count;
     bool both; /* the initiator changes too: it answers others, say */
+    bool by_job;
 };
 
 static void disturb(struct exchange *exchange, void *context)
@@ -228,25 +229,28 @@ static void disturb(struct exchange *exchange, void *context)
         merge(world->everything, world->filters[at]);
     } else if (choice < 11 || !disturbance->may_replace) {
         save_and_restore(world, at);
+        exchange->is_another = true;
     } else {
         restore_backup(world, at);
-        disturbance->replaced = true;
+        exchange->is_another = disturbance->replaced = true;
     }
     exchange->responder = &world->filters[at];
 }
 
 /* What holds at the end though the responder changed in between; then once more, with nobody in the way. */
-static void step_disturbed(struct world *world, bool may_replace, bool both)
+static void step_disturbed(struct world *world, bool may_replace, bool both, bool by_job)
 {
     int initiator = any_replica(world), responder = any_replica(world);
     if (initiator == responder)
         return;
     roost_filter *asked_before = clone_of(world->filters[initiator]);
     roost_filter *answered_before = clone_of(world->filters[responder]);
-    struct disturbance disturbance = {world, initiator, responder, 1 + choose(world, 3), may_replace, false, 0, both};
+    struct disturbance disturbance = {world, initiator, responder, 1 + choose(world, 3), may_replace, false,
+                                      0,     both,      by_job};
     struct exchange exchange = {.initiator = world->filters[initiator],
                                 .responder = &world->filters[responder],
-                                .interfere = disturb,
+                                .interfere = by_job ? NULL : disturb,
+                                .between = by_job ? disturb : NULL,
                                 .context = &disturbance};
     roost_buffer memory = some_memory(world, initiator, responder);
     run_exchange(&exchange, &memory);
@@ -256,7 +260,7 @@ static void step_disturbed(struct world *world, bool may_replace, bool both)
     assert_true(included(asked_before, a) && included(a, world->everything) && included(b, world->everything));
     if (!disturbance.replaced)
         assert_true(included(answered_before, b) && included(answered_before, a) && included(asked_before, b));
-    if (!both) /* "no" may come of not having looked again */
+    if (!both && !by_job) /* "no" may come of not having looked again, "yes" from before a change */
         assert_true(!exchange.result.equal || roost_filter_equal(a, b));
     assert_true(exchange.result.equal || disturbance.count > 0);
     tally.disturbed += disturbance.count > 0;
@@ -283,7 +287,7 @@ static void disturbed_exchanges_lose_nothing(void **state)
             if (choose(&world, 3))
                 step_incarnation(&world);
             else
-                step_disturbed(&world, number % 2, number % 4 > 1);
+                step_disturbed(&world, number % 2, number % 4 > 1, false);
         world_close(&world);
     }
     printf("%llu syncs, %llu disturbed: %llu ended equal, %llu not; %llu replaced by a backup\n",
@@ -292,6 +296,38 @@ static void disturbed_exchanges_lose_nothing(void **state)
            (unsigned long long)tally.replaced);
     assert_true(tally.disturbed > worlds * 2 && tally.ended_equal > worlds / 4 && tally.ended_unequal > worlds / 2 &&
                 tally.replaced > worlds / 20);
+}
+
+/* ---- replies in stages ------------------------------------------------------------------------------------------- */
+
+static const uint64_t growing_kinds[] = {KINDS + 2, KINDS + 3, KINDS + 4};
+
+/* The responder changes between any two stages. */
+static void replies_by_jobs_lose_nothing(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(33));
+    uint64_t worlds = count_of_worlds(300);
+    memset(&tally, 0, sizeof tally);
+    for (uint64_t number = 0; number < worlds; number++) {
+        struct world world;
+        world_open(&world, growing_kinds[number % COUNT_OF(growing_kinds)], &random);
+        assert_true(roost_filter_shares_copies(world.filters[0]));
+        for (uint32_t step = choose(&world, 100); step > 0; step--)
+            if (choose(&world, 3))
+                step_incarnation(&world);
+            else
+                step_disturbed(&world, number % 2, number % 4 > 1, true);
+        world_close(&world);
+    }
+    printf("%llu syncs, %llu disturbed: %llu ended equal, %llu not; %llu replaced; %llu reads, %llu steps\n",
+           (unsigned long long)tally.exchanges, (unsigned long long)tally.disturbed,
+           (unsigned long long)tally.ended_equal, (unsigned long long)tally.ended_unequal,
+           (unsigned long long)tally.replaced, (unsigned long long)tally.stages[ROOST_REPLY_READ],
+           (unsigned long long)tally.stages[ROOST_REPLY_STEP]);
+    assert_true(tally.disturbed > worlds && tally.ended_equal > worlds / 8 && tally.ended_unequal > worlds / 8);
+    for (enum message_type type = CHANGES; type <= WHOLE; type += 2) /* each kind of reply that a job makes */
+        assert_true(tally.replies[type] > worlds / 10);
 }
 
 /* ---- two who ask at once ----------------------------------------------------------------------------------------- */
@@ -610,6 +646,55 @@ static void scatter(struct pair *pair, uint64_t size, uint64_t changes, uint64_t
             put(i % 2 ? pair->a : pair->b, UINT64_C(1) << 40 | (salt << 32) | i);
         else
             take(i % 2 ? pair->a : pair->b, (i * 7919 + salt * 104729) % size, true);
+}
+
+struct busy {
+    uint64_t next, changes;
+    bool removes;
+};
+
+static void change_between(struct exchange *exchange, void *context)
+{
+    struct busy *busy = context;
+    roost_filter *filter = *exchange->responder;
+    for (uint64_t i = 0; i < 50; i++, busy->next++) {
+        put(filter, busy->next);
+        if (busy->removes)
+            take(filter, busy->next * 7919 % 20000, true);
+    }
+    busy->changes++;
+}
+
+/* More differences than a step resolves, while others change the filter. What was there before is equal afterwards. */
+static void jobs_resolve_in_steps(void **state)
+{
+    (void)state;
+    const uint64_t size = 20000;
+    for (unsigned i = 0; i < COUNT_OF(growing_kinds); i++) {
+        struct pair pair = grown_pair(growing_kinds[i], size);
+        struct busy busy = {UINT64_C(1) << 41, 0, roost_filter_get_config(pair.a)->kind == ROOST_ORCUCKOO};
+        struct exchange exchange = {
+            .initiator = pair.a, .responder = &pair.b, .between = change_between, .context = &busy};
+        for (uint64_t key = 0; key < 3000; key++)
+            if (busy.removes)
+                take(pair.a, key, true);
+            else
+                put(pair.a, UINT64_C(1) << 40 | key);
+        roost_filter *a = clone_of(pair.a), *b = clone_of(pair.b);
+        memset(&tally, 0, sizeof tally);
+        run_exchange(&exchange, NULL);
+        assert_ok(exchange.status);
+        assert_true(busy.changes > 4 && tally.replies[RESOLVE] > 0 && tally.stages[ROOST_REPLY_STEP] > 5);
+        assert_true(included(a, pair.b) && included(b, pair.a));
+        roost_buffer_release(&exchange.memory);
+        roost_filter_free(a);
+        roost_filter_free(b);
+        sync_alone(pair.a, pair.b, NULL);
+        for (uint64_t key = 0; key < 3000 && busy.removes; key++)
+            assert_int_equal(roost_filter_count_hash(pair.b, hash_for_key(key)),
+                             roost_filter_count_hash(pair.a, hash_for_key(key)));
+        pair_close(&pair);
+    }
 }
 
 /* Without cursors, few changes to many, so that ranges are cut once, twice, or not at all. */
@@ -1136,6 +1221,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(left_alone_both_become_the_merge),
         cmocka_unit_test(disturbed_exchanges_lose_nothing),
+        cmocka_unit_test(replies_by_jobs_lose_nothing),
+        cmocka_unit_test(jobs_resolve_in_steps),
         cmocka_unit_test(two_may_ask_at_once),
         cmocka_unit_test(two_may_answer_to_one_name),
         cmocka_unit_test(crashes_lose_nothing),
