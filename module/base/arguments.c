@@ -44,3 +44,14 @@ bool *pool_booleans(RedisModuleCtx *ctx, size_t count)
     memset(booleans, 0, count * sizeof *booleans);
     return booleans;
 }
+
+/* When the command ends, the server gives back what it allocated beyond the end of arguments that are held, and may move
+   them: so that is done before, or else the thread gets a copy. */
+RedisModuleString *hold_for_thread(RedisModuleString *argument)
+{
+    if (!RedisModule_TrimStringAllocation)
+        return RedisModule_CreateStringFromString(NULL, argument);
+    RedisModuleString *held = RedisModule_HoldString(NULL, argument);
+    RedisModule_TrimStringAllocation(held);
+    return held;
+}

@@ -15,6 +15,9 @@ bool argument_number(const RedisModuleString *argument, long long *number, long 
 enum rate_argument { RATE_BAD, RATE_GOOD, RATE_OUT_OF_RANGE };
 enum rate_argument argument_rate(const RedisModuleString *argument, double *rate);
 
+/* An argument that a thread reads, until it is freed on the main thread. */
+RedisModuleString *hold_for_thread(RedisModuleString *argument);
+
 /* The bytes of arguments; booleans that are false. Both are allocated from the pool of the command. */
 roost_bytes *argument_keys(RedisModuleCtx *ctx, RedisModuleString **argv, size_t count);
 bool *pool_booleans(RedisModuleCtx *ctx, size_t count);

@@ -3,8 +3,51 @@
 
 #include "module/base/replies.h"
 #include "module/job/digest_job.h"
+#include "module/job/reading.h"
 #include "module/key/target.h"
 #include "cursors.h"
+
+/* ---- whole states of large filters ------------------------------------------------------------------------------- */
+
+struct delta_reading {
+    struct state_reading state;
+    roost_cursor cursor;
+};
+
+static int reply_delta(RedisModuleCtx *ctx, roost_cursor cursor, roost_buffer *frame, roost_status status)
+{
+    if (status != ROOST_OK)
+        return reply_status(ctx, status);
+    RedisModule_ReplyWithArray(ctx, 2);
+    reply_cursor(ctx, cursor);
+    RedisModule_ReplyWithStringBuffer(ctx, (const char *)frame->data, frame->size);
+    roost_buffer_release(frame);
+    return REDISMODULE_OK;
+}
+
+static int delta_reply(RedisModuleCtx *ctx, struct reading *reading)
+{
+    struct delta_reading *delta = (struct delta_reading *)reading;
+    return reply_delta(ctx, delta->cursor, &delta->state.frame, delta->state.status);
+}
+
+static const struct reading_verb delta_verb = {.size = sizeof(struct delta_reading),
+                                               .stage = state_reading_stage,
+                                               .read = state_reading_read,
+                                               .reply = delta_reply,
+                                               .release = state_reading_release};
+
+/* The cursor is that of the moment of the copy. */
+static int state_on_thread(struct target *target, roost_cursor cursor)
+{
+    struct reading *reading = reading_new(&delta_verb, target, NULL);
+    struct delta_reading *delta = (struct delta_reading *)reading;
+    delta->cursor = cursor;
+    roost_status status = state_reading_copy(&delta->state, target);
+    return status == ROOST_OK ? reading_begin(reading, target) : reading_refuse(reading, target, status);
+}
+
+/* ---- commands ---------------------------------------------------------------------------------------------------- */
 
 int delta_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
@@ -17,19 +60,16 @@ int delta_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return RedisModule_ReplyWithError(ctx, "ERR invalid cursor");
     if (!target_open_filter(&target, ctx, argv[1], REDISMODULE_READ))
         return REDISMODULE_OK;
-    roost_status status = roost_filter_encode_delta(target.filter->filter, &frame, &cursor, &cursor);
-    if (status == ROOST_OK) {
-        if (!extra_of(target.filter)->replicated.incarnation)
-            filter_value_extra(target.filter)->replicated = cursor; /* everything so far was replicated */
-        RedisModule_ReplyWithArray(ctx, 2);
-        reply_cursor(ctx, cursor);
-        RedisModule_ReplyWithStringBuffer(ctx, (const char *)frame.data, frame.size);
-        roost_buffer_release(&frame);
-    } else {
-        reply_status(ctx, status);
-    }
+    bool alone = reading_is_long(&target); /* without the whole state, if the cursor is not known */
+    roost_filter *filter = target.filter->filter;
+    roost_status status = alone ? roost_filter_encode_delta_without(filter, &frame, &cursor, &cursor, NULL, 0)
+                                : roost_filter_encode_delta(filter, &frame, &cursor, &cursor);
+    if (status == ROOST_OK && !extra_of(target.filter)->replicated.incarnation)
+        filter_value_extra(target.filter)->replicated = cursor; /* everything so far was replicated */
+    if (status == ROOST_OK && alone && frame.size == 0)
+        return state_on_thread(&target, cursor);
     target_close(&target);
-    return REDISMODULE_OK;
+    return reply_delta(ctx, cursor, &frame, status);
 }
 
 static void act_digest(struct target *target, void *outcome, RedisModuleString **argv, int argc)

@@ -17,6 +17,7 @@
 #include "module/base/replies.h"
 #include "module/job/digest_job.h"
 #include "module/job/merging.h"
+#include "module/job/reading.h"
 #include "module/key/changes.h"
 #include "module/key/target.h"
 #include "module/registry/links.h"
@@ -89,36 +90,46 @@ struct pulled {
     RedisModuleString *frame;
 };
 
+static void pull_all_but_frame(struct target *target, struct pulled *pulled)
+{
+    pulled->there = true;
+    pulled->generation = target_generation(target);
+    pulled->time = tombstones_time(RedisModule_GetSelectedDb(target->ctx), target->name);
+    pulled->placed = filter_value_cursor(target->filter, &pulled->cursor) == ROOST_OK;
+    pulled->digest = roost_filter_digest(target->filter->filter);
+}
+
 static void act_pull(struct target *target, void *outcome, RedisModuleString **argv, int argc)
 {
     struct pulled *pulled = outcome;
     struct pull pull;
     roost_buffer frame = {0};
     read_pull(&pull, argv, argc);
-    pulled->there = true;
-    pulled->generation = target_generation(target);
-    pulled->time = tombstones_time(RedisModule_GetSelectedDb(target->ctx), target->name);
     pulled->status = frame_of(target->filter, &frame, &pull);
-    pulled->placed = filter_value_cursor(target->filter, &pulled->cursor) == ROOST_OK;
-    pulled->digest = roost_filter_digest(target->filter->filter);
+    pull_all_but_frame(target, pulled);
     pulled->frame = outcome_bytes(&frame);
     RedisModule_Free(pull.spans);
 }
 
-static int reply_pulled(RedisModuleCtx *ctx, const void *outcome)
+static int reply_pull(RedisModuleCtx *ctx, const struct pulled *pulled, roost_bytes frame)
 {
-    const struct pulled *pulled = outcome;
     if (pulled->status != ROOST_OK)
         return reply_status(ctx, pulled->status);
     RedisModule_ReplyWithArray(ctx, 5);
     RedisModule_ReplyWithLongLong(ctx, (long long)pulled->generation);
     reply_cursor_if(ctx, pulled->placed, pulled->cursor);
     reply_digest_if(ctx, pulled->there, pulled->digest);
-    if (pulled->frame)
-        RedisModule_ReplyWithString(ctx, pulled->frame);
+    if (frame.size)
+        RedisModule_ReplyWithStringBuffer(ctx, frame.data, frame.size);
     else
         RedisModule_ReplyWithNull(ctx);
     return RedisModule_ReplyWithLongLong(ctx, (long long)pulled->time);
+}
+
+static int reply_pulled(RedisModuleCtx *ctx, const void *outcome)
+{
+    const struct pulled *pulled = outcome;
+    return reply_pull(ctx, pulled, pulled->frame ? argument_bytes(pulled->frame) : (roost_bytes){NULL, 0});
 }
 
 static void release_pulled(void *outcome)
@@ -129,6 +140,36 @@ static void release_pulled(void *outcome)
 static const struct digest_verb pull_verb = {sizeof(struct pulled), REDISMODULE_READ, act_pull, reply_pulled,
                                              release_pulled};
 
+/* The whole state of a large filter. */
+struct pull_reading {
+    struct state_reading state;
+    struct pulled pulled;
+};
+
+static int reply_pulled_state(RedisModuleCtx *ctx, struct reading *reading)
+{
+    struct pull_reading *pull = (struct pull_reading *)reading;
+    pull->pulled.status = pull->state.status;
+    reply_pull(ctx, &pull->pulled, (roost_bytes){pull->state.frame.data, pull->state.frame.size});
+    roost_buffer_release(&pull->state.frame);
+    return REDISMODULE_OK;
+}
+
+static const struct reading_verb pull_reading_verb = {.size = sizeof(struct pull_reading),
+                                                      .stage = state_reading_stage,
+                                                      .read = state_reading_read,
+                                                      .reply = reply_pulled_state,
+                                                      .release = state_reading_release};
+
+static int pull_on_thread(struct target *target)
+{
+    struct reading *reading = reading_new(&pull_reading_verb, target, NULL);
+    struct pull_reading *pull = (struct pull_reading *)reading;
+    pull_all_but_frame(target, &pull->pulled);
+    roost_status status = state_reading_copy(&pull->state, target);
+    return status == ROOST_OK ? reading_begin(reading, target) : reading_refuse(reading, target, status);
+}
+
 int pull_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct target target;
@@ -136,10 +177,13 @@ int pull_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (argc < 3)
         return RedisModule_WrongArity(ctx);
     const char *error = read_pull(&pull, argv, argc);
+    bool whole = pull.since.incarnation == 0;
     RedisModule_Free(pull.spans);
     if (error)
         return RedisModule_ReplyWithError(ctx, error);
     target_open(&target, ctx, argv[1], REDISMODULE_READ);
+    if (target.filter && whole && reading_is_long(&target))
+        return pull_on_thread(&target);
     if (target.filter)
         return digest_run(&target, &pull_verb, argv, argc);
     if (!target.missing)

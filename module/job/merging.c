@@ -27,6 +27,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "module/base/arguments.h"
 #include "module/base/context.h"
 #include "module/base/replies.h"
 #include "module/base/settings.h"
@@ -382,17 +383,6 @@ static int begin_or_refuse(struct merge_job *merge, struct target *target)
     target_close(target);
     free_merge(&merge->job.job);
     return reply_status(target->ctx, status);
-}
-
-/* An argument that a thread reads. When the command ends, the server gives back what it allocated beyond the end of
-   arguments that are held, and may move them: so that is done before, or else the thread gets a copy. */
-static RedisModuleString *hold_for_thread(RedisModuleString *argument)
-{
-    if (!RedisModule_TrimStringAllocation)
-        return RedisModule_CreateStringFromString(NULL, argument);
-    RedisModuleString *held = RedisModule_HoldString(NULL, argument);
-    RedisModule_TrimStringAllocation(held);
-    return held;
 }
 
 int merge_incrementally(struct target *target, RedisModuleString *frame, uint64_t generation,

@@ -307,6 +307,32 @@ roost_status target_sync(struct target *target, roost_buffer *reply, const void 
     return status;
 }
 
+roost_status target_begin_sync(struct target *target, roost_reply_job **job, roost_bytes message,
+                               const roost_environment *environment)
+{
+    bool changed = false;
+    *job = NULL;
+    roost_status status = ready_to_replicate(target);
+    if (status != ROOST_OK)
+        return status;
+    set_limit(target);
+    status = roost_reply_job_new(job, target->filter->filter, &changed, message.data, message.size, environment);
+    lift_limit(target);
+    if (changed)
+        replicate_synced(target);
+    return status;
+}
+
+void target_step_sync(struct target *target, roost_reply_job *job)
+{
+    bool changed;
+    set_limit(target);
+    roost_reply_job_step(job, target->filter->filter, &changed);
+    lift_limit(target);
+    if (changed)
+        replicate_synced(target);
+}
+
 /* A reply may be merged in part, even if the rest of it is refused. */
 static bool has_changed(struct filter_value *filter, roost_cursor since)
 {

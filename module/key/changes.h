@@ -42,6 +42,10 @@ roost_status target_merge(struct target *target, bool *changed, const void *fram
 roost_status target_merge_step(struct target *target, bool *changed, bool *done, roost_merge_job *merging);
 /* One message of a sync, as responder. The caller releases the reply. */
 roost_status target_sync(struct target *target, roost_buffer *reply, const void *message, size_t size);
+/* The same in stages (roost/incremental.h). Each step is replicated. */
+roost_status target_begin_sync(struct target *target, roost_reply_job **job, roost_bytes message,
+                               const roost_environment *environment);
+void target_step_sync(struct target *target, roost_reply_job *job);
 /* One step of a sync, as initiator. The caller releases the request. */
 roost_status target_ask(struct target *target, roost_sync *sync, roost_buffer *request, const void *reply, size_t size);
 

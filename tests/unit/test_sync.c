@@ -237,6 +237,16 @@ static void disturb(struct exchange *exchange, void *context)
     exchange->responder = &world->filters[at];
 }
 
+/*
+ * Whether the initiator has all that a responder had before others changed it. Where prefixes are covered, a shorter one
+ * that came between two messages may stand for what was there, in a range that is not asked about any more: then the
+ * next sync sends it, since it is in the journal after the remembered place (assert_memory_is_sound).
+ */
+static bool has_all_of(const roost_filter *initiator, const roost_filter *before)
+{
+    return (before->kind->has_prefixes && !tracks_dots(before)) || included(before, initiator);
+}
+
 /* What holds at the end though the responder changed in between; then once more, with nobody in the way. */
 static void step_disturbed(struct world *world, bool may_replace, bool both, bool by_job)
 {
@@ -259,7 +269,7 @@ static void step_disturbed(struct world *world, bool may_replace, bool both, boo
     assert_ok(exchange.status);
     assert_true(included(asked_before, a) && included(a, world->everything) && included(b, world->everything));
     if (!disturbance.replaced)
-        assert_true(included(answered_before, b) && included(answered_before, a) && included(asked_before, b));
+        assert_true(included(answered_before, b) && has_all_of(a, answered_before) && included(asked_before, b));
     if (!both && !by_job) /* "no" may come of not having looked again, "yes" from before a change */
         assert_true(!exchange.result.equal || roost_filter_equal(a, b));
     assert_true(exchange.result.equal || disturbance.count > 0);
@@ -381,7 +391,7 @@ static void step_crowd(struct world *world)
     }
     for (int i = 0; i < 2; i++) {
         initiator_leaves(&initiators[i], world, i, 2);
-        assert_true(included(before[i], world->filters[i]) && included(before[2], world->filters[i]));
+        assert_true(included(before[i], world->filters[i]) && has_all_of(world->filters[i], before[2]));
         assert_true(included(before[i], b) && included(world->filters[i], world->everything));
     }
     for (int i = 0; i < 2; i++)

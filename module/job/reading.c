@@ -1,0 +1,199 @@
+/*
+ * See reading.h.
+ *
+ *     main thread   command: copy, block the client        step: changes, if any       reply callback
+ *     thread                        read the copy, free it; write the reply if it is complete
+ *
+ * The copy takes some microseconds (../../src/growing/segment.c: clones share segments). It is freed before the filter
+ * is changed, so that what the two shared need not be copied. A reply may have many megabytes: the thread writes it to
+ * a buffer of its own, which the server appends to that of the client without copying it.
+ *
+ * What may happen meanwhile:
+ *
+ *     the key is deleted, replaced or renamed   a reply that needs no further step is that of the moment of the command;
+ *                                               otherwise an error
+ *     clients change the filter                 the reply is that of the moment of the command; of a sync see
+ *                                               roost/incremental.h
+ *     the client disconnects                    the job goes on
+ *     the server becomes a replica              an error, if there is something to change
+ *     writes are paused, for a failover         the job waits, if there is something to change
+ */
+#include "reading.h"
+
+#include "module/base/arguments.h"
+#include "module/base/context.h"
+#include "module/base/replies.h"
+#include "module/base/settings.h"
+
+#define LARGE_FILTER ((size_t)512 << 10)
+#define MOST_THREADS 2
+
+static unsigned threads; /* at work */
+
+bool reading_is_long(const struct target *target)
+{
+    return target->filter->value.bytes > LARGE_FILTER && roost_filter_shares_copies(target->filter->filter) &&
+           can_wait(target->ctx);
+}
+
+/* ---- the thread -------------------------------------------------------------------------------------------------- */
+
+static bool is_complete(const struct reading *reading)
+{
+    return reading->verb->stage(reading) == TO_BE_ANSWERED;
+}
+
+static void *read_on_thread(void *context)
+{
+    struct reading *reading = context;
+    reading->verb->read(reading);
+    if (is_complete(reading)) {
+        RedisModuleCtx *ctx = RedisModule_GetThreadSafeContext(reading->job.job.client);
+        reading->verb->reply(ctx, reading);
+        reading->replied = true;
+        RedisModule_FreeThreadSafeContext(ctx);
+    }
+    atomic_store(&reading->read, true);
+    return NULL;
+}
+
+/* Without a thread it is read at once. */
+static enum progress begin_thread(struct reading *reading)
+{
+    if (threads >= MOST_THREADS)
+        return NOTHING_TO_DO_NOW;
+    atomic_store(&reading->read, false);
+    reading->begun = pthread_create(&reading->thread, NULL, read_on_thread, reading) == 0;
+    threads += reading->begun;
+    if (!reading->begun)
+        reading->verb->read(reading);
+    return reading->begun ? NOTHING_TO_DO_NOW : MORE_TO_DO;
+}
+
+static bool is_at_work(struct reading *reading)
+{
+    if (!reading->begun)
+        return false;
+    if (!atomic_load(&reading->read))
+        return true;
+    pthread_join(reading->thread, NULL);
+    reading->begun = false;
+    threads--;
+    return false;
+}
+
+/* ---- the main thread --------------------------------------------------------------------------------------------- */
+
+static enum progress step_with_key(RedisModuleCtx *ctx, struct reading *reading)
+{
+    struct target target;
+    if (!may_write(ctx, &reading->error))
+        return reading->error ? ALL_DONE : NOTHING_TO_DO_NOW;
+    if (key_job_open(ctx, &reading->job, &target, REDISMODULE_READ | REDISMODULE_WRITE))
+        reading->verb->step(reading, &target);
+    else
+        reading->error = "STALE the key has changed while it was read";
+    target_close(&target);
+    return reading->error ? ALL_DONE : MORE_TO_DO;
+}
+
+static enum progress reading_step(RedisModuleCtx *ctx, struct job *job)
+{
+    struct reading *reading = (struct reading *)job;
+    if (is_at_work(reading))
+        return NOTHING_TO_DO_NOW;
+    switch (reading->verb->stage(reading)) {
+    case TO_BE_READ:
+        return begin_thread(reading);
+    case TO_BE_STEPPED:
+        return step_with_key(ctx, reading);
+    default:
+        return ALL_DONE;
+    }
+}
+
+static int reading_reply(RedisModuleCtx *ctx, struct job *job)
+{
+    struct reading *reading = (struct reading *)job;
+    if (reading->error)
+        return RedisModule_ReplyWithError(ctx, reading->error);
+    return reading->replied ? REDISMODULE_OK : reading->verb->reply(ctx, reading);
+}
+
+static void reading_free(struct job *job)
+{
+    struct reading *reading = (struct reading *)job;
+    key_job_release(&reading->job);
+    reading->verb->release(reading);
+    if (reading->argument)
+        RedisModule_FreeString(NULL, reading->argument);
+    RedisModule_Free(reading);
+}
+
+static const struct job_class reading_class = {reading_step, reading_reply, reading_free};
+
+struct reading *reading_new(const struct reading_verb *verb, const struct target *target, RedisModuleString *argument)
+{
+    struct reading *reading = RedisModule_Calloc(1, verb->size);
+    const size_t shared = target->filter->value.bytes, limit = settings.memory_limit;
+    reading->job.job.class = &reading_class;
+    reading->verb = verb;
+    reading->memory.limit = limit < SIZE_MAX - shared ? limit + shared : SIZE_MAX;
+    reading->argument = argument ? hold_for_thread(argument) : NULL;
+    return reading;
+}
+
+int reading_begin(struct reading *reading, struct target *target)
+{
+    if (!is_complete(reading))
+        return key_job_begin(&reading->job, target);
+    target_close(target);
+    reading->verb->reply(target->ctx, reading);
+    reading_free(&reading->job.job);
+    return REDISMODULE_OK;
+}
+
+int reading_refuse(struct reading *reading, struct target *target, roost_status status)
+{
+    target_close(target);
+    reading_free(&reading->job.job);
+    return reply_status(target->ctx, status);
+}
+
+/* ---- whole states ------------------------------------------------------------------------------------------------ */
+
+roost_status state_reading_copy(struct state_reading *state, struct target *target)
+{
+    roost_environment environment = environment_for_job(&state->reading.memory);
+    roost_copy_job *copying;
+    bool done;
+    roost_status status = roost_copy_job_new(&copying, target->filter->filter, &environment);
+    if (status != ROOST_OK)
+        return status;
+    status = roost_copy_job_step(copying, target->filter->filter, &done, 1);
+    if (status == ROOST_OK)
+        state->copy = roost_copy_job_finish(copying);
+    else
+        roost_copy_job_free(copying);
+    return status;
+}
+
+enum reading_stage state_reading_stage(const struct reading *reading)
+{
+    return ((const struct state_reading *)reading)->copy ? TO_BE_READ : TO_BE_ANSWERED;
+}
+
+void state_reading_read(struct reading *reading)
+{
+    struct state_reading *state = (struct state_reading *)reading;
+    state->status = roost_filter_encode(state->copy, &state->frame);
+    roost_filter_free(state->copy);
+    state->copy = NULL;
+}
+
+void state_reading_release(struct reading *reading)
+{
+    struct state_reading *state = (struct state_reading *)reading;
+    roost_filter_free(state->copy);
+    roost_buffer_release(&state->frame);
+}

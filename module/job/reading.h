@@ -1,0 +1,73 @@
+/*
+ * Commands that read all of a large filter. A thread reads a copy that shares memory with the filter
+ * (roost_filter_shares_copies), while others are served.
+ */
+#ifndef MODULE_JOB_READING_H
+#define MODULE_JOB_READING_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "key_job.h"
+
+enum reading_stage {
+    TO_BE_READ,    /* on a thread, without the key */
+    TO_BE_STEPPED, /* on the main thread, with the key */
+    TO_BE_ANSWERED
+};
+
+struct reading;
+
+struct reading_verb {
+    size_t size; /* of the struct of the command, which begins with a struct reading, and is zeroed */
+    enum reading_stage (*stage)(const struct reading *reading);
+    void (*read)(struct reading *reading);
+    /* A fraction of a millisecond; may change the filter. NULL: there are no steps. */
+    void (*step)(struct reading *reading, struct target *target);
+    /* Long replies are written by the thread: nothing but `reading` may be used here. */
+    int (*reply)(RedisModuleCtx *ctx, struct reading *reading);
+    void (*release)(struct reading *reading);
+};
+
+/* A command puts its own fields behind these. */
+struct reading {
+    struct key_job job;
+    const struct reading_verb *verb;
+    struct value memory; /* counts and limits the memory of the copy */
+    RedisModuleString *argument;
+    pthread_t thread;
+    bool begun;       /* the thread */
+    atomic_bool read; /* by it */
+    bool replied;     /* by it */
+    const char *error;
+};
+
+/* Whether the filter is so large, and can be read in this way, and the client can wait. */
+bool reading_is_long(const struct target *target);
+
+/* `argument` is NULL, or held while the job lasts. The environment for the copy is environment_for_job(&memory). */
+struct reading *reading_new(const struct reading_verb *verb, const struct target *target, RedisModuleString *argument);
+
+/* Goes on from the first stage, at once if that is the reply; closes the target. */
+int reading_begin(struct reading *reading, struct target *target);
+
+/* Instead: replies with an error. */
+int reading_refuse(struct reading *reading, struct target *target, roost_status status);
+
+/* ---- whole states ------------------------------------------------------------------------------------------------ */
+
+/* A command that replies with the whole state: it puts its fields behind these, and these functions into its verb. */
+struct state_reading {
+    struct reading reading;
+    roost_filter *copy;
+    roost_status status;
+    roost_buffer frame;
+};
+
+/* Copies the filter. */
+roost_status state_reading_copy(struct state_reading *state, struct target *target);
+enum reading_stage state_reading_stage(const struct reading *reading);
+void state_reading_read(struct reading *reading);
+void state_reading_release(struct reading *reading);
+
+#endif
