@@ -102,6 +102,8 @@ static enum progress reading_step(RedisModuleCtx *ctx, struct job *job)
     struct reading *reading = (struct reading *)job;
     if (is_at_work(reading))
         return NOTHING_TO_DO_NOW;
+    if (reading->replied)
+        return ALL_DONE;
     switch (reading->verb->stage(reading)) {
     case TO_BE_READ:
         return begin_thread(reading);

@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 """Incremental jobs: the client waits, the server serves others, and anything may happen to the key meanwhile."""
 import contextlib
+import itertools
 import os
+import threading
 
 import redis
 
@@ -602,6 +604,125 @@ def test_dumps_are_bounded_and_shared():
             except redis.ResponseError as error:
                 assert "too many dumps" in str(error), error
         assert s.client.info("roost")["roost_dumps_bytes"] <= 64 << 20
+
+
+def sync(s, here, there, between=lambda: None):
+    """A sync of two keys, without cursors; whether they were equal at its end."""
+    session, request = s("ROOST.ASK", here, 0)
+    while True:
+        answer = s("ROOST.ASK", here, session, s("ROOST.SYNC", there, request))
+        between()
+        if answer[1] is None:
+            return answer[2] == 1
+        session, request = answer
+
+
+@contextlib.contextmanager
+def writer(s, key, removes):
+    """Another client, which adds to the key and removes from it until the end of the block; what it has added and removed."""
+    added, removed, over, failed = [], [], threading.Event(), []
+
+    def write():
+        with contextlib.closing(Speaker(s, 2)) as speaker:
+            for i in itertools.count(0, 10):
+                if over.is_set():
+                    return
+                added.extend(range(10**8 + i, 10**8 + i + 10))
+                if not isinstance(speaker("ROOST.ADD", key, *added[-10:]), list):
+                    failed.append("ROOST.ADD")
+                if removes:
+                    removed.extend(range(i % 50000, i % 50000 + 10))
+                    if not isinstance(speaker("ROOST.REM", key, *removed[-10:]), list):
+                        failed.append("ROOST.REM")
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        yield added, removed
+    finally:
+        over.set()
+        thread.join()
+    assert added and not failed, failed
+
+
+def test_large_copies_and_syncs_while_others_write():
+    """Copies share memory with the filter, and what reads all of a large one reads a copy on a thread."""
+    with primary_and_replica() as (s, replica):
+        for kind, count in (("growing-set", 600000), ("growing-cuckoo", 1500000)):
+            removes = "set" in kind
+            s("ROOST.CREATE", "a", *KINDS[kind])
+            for i in range(0, count, 20000):
+                s("ROOST.ADD", "a", *range(i, i + 20000))
+            assert s("MEMORY", "USAGE", "a", "SAMPLES", 0) > 5 << 20, s("MEMORY", "USAGE", "a")
+            held = s.client.info("roost")["roost_bytes_memory"]
+            assert s("COPY", "a", "b") == 1 and s.digest("a") == s.digest("b")
+            before = s.digest("a")
+            s("ROOST.ADD", "b", *range(count, count + 500))
+            assert s.digest("a") == before and not any(s("ROOST.EXISTS", "a", *range(count, count + 500)))
+            fill(s, "a", range(2 * count, 2 * count + 500))
+            if removes:
+                for i in range(60000, 80000, 1000):  # more than a step resolves
+                    s("ROOST.REM", "a", *range(i, i + 1000))
+                assert all(s("ROOST.EXISTS", "b", *range(60000, 80000)))
+            with writer(s, "b", removes) as (added, removed):
+                for _ in range(3):
+                    sync(s, "a", "b")
+                cursor, state = s("ROOST.DELTA", "b", 0)
+                generation, at, digest, pulled, _ = s("ROOST.PULL", "b", 0)
+            assert generation == 0 and merge_at_once(s, "pulled", pulled) == 1 and s.digest("pulled") == digest.decode()
+            assert merge_at_once(s, "c", state) == 1
+            merge_at_once(s, "c", s("ROOST.DELTA", "b", cursor)[1])
+            merge_at_once(s, "pulled", s("ROOST.PULL", "b", at)[3])
+            assert s.digest("c") == s.digest("b") == s.digest("pulled"), kind
+            for _ in range(3):
+                equal = sync(s, "a", "b")
+            assert equal and s.digest("a") == s.digest("b"), kind
+            assert all(s("ROOST.EXISTS", "a", *added, *range(count, count + 500), *range(2 * count, 2 * count + 500)))
+            if removes:
+                gone = sorted(set(removed) | set(range(60000, 80000)))
+                assert sum(s("ROOST.EXISTS", "a", *gone)) < len(gone) / 1000
+            with s.client.pipeline(transaction=True) as transaction:  # at once
+                transaction.execute_command("ROOST.DELTA", "b", 0)
+                transaction.execute_command("ROOST.PULL", "b", 0)
+                (_, state), (_, _, _, pulled, _) = transaction.execute()
+            assert state == pulled == frame_of(s, "b")
+            caught_up(replica, s)
+            same_digests(s, replica, ["a", "b", "c", "pulled"])
+            s("DEL", "b", "c", "pulled")
+            wait_for(lambda: abs(s.client.info("roost")["roost_bytes_memory"] - held) < held / 10, "the memory of copies")
+            s("FLUSHALL")
+
+
+def test_a_key_that_goes_while_it_is_read():
+    with server() as s:
+        s("ROOST.CREATE", "a", *KINDS["growing-set"])
+        for i in range(0, 300000, 20000):
+            s("ROOST.ADD", "a", *range(i, i + 20000))
+        digest = s.digest("a")
+        waiting = [Waiting(s, "ROOST.PULL", "a", 0) for _ in range(6)]  # more than threads
+        s("DEL", "a")
+        for one in waiting:  # the state of the moment of the command
+            assert one.answer()[2].decode() == digest
+        assert s.client.info("roost")["roost_bytes_memory"] == 0
+        s("ROOST.CREATE", "a", *KINDS["growing-set"]), s("ROOST.CREATE", "b", *KINDS["growing-set"])
+        for i in range(0, 300000, 20000):
+            s("ROOST.ADD", "a", *range(i, i + 20000))
+        fill(s, "b", range(10))
+        session, request = s("ROOST.ASK", "b", 0)
+        while True:  # each request to a key that is replaced by its own copy as soon as it came
+            one = Waiting(s, "ROOST.SYNC", "a", request)
+            s("COPY", "a", "c", "REPLACE"), s("RENAME", "c", "a")
+            reply = one.answer()
+            if isinstance(reply, Exception):
+                assert str(reply).startswith("STALE"), reply
+                reply = s("ROOST.SYNC", "a", request)
+            answer = s("ROOST.ASK", "b", session, reply)
+            if answer[1] is None:
+                break
+            session, request = answer
+        for _ in range(3):
+            equal = sync(s, "b", "a")
+        assert equal and all(s("ROOST.EXISTS", "b", *range(0, 300000, 7)))
 
 
 if __name__ == "__main__":
