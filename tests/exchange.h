@@ -9,6 +9,8 @@
 #ifndef TESTS_EXCHANGE_H
 #define TESTS_EXCHANGE_H
 
+#include <pthread.h>
+
 #include "check.h"
 
 #include "base/hash.h"
@@ -142,6 +144,7 @@ struct exchange {
     roost_filter *initiator, **responder;         /* the latter may be replaced on the way */
     void (*interfere)(struct exchange *, void *); /* before each answer; may be NULL */
     void (*between)(struct exchange *, void *);   /* the stages of a reply job; NULL: replies are made at once */
+    bool by_threads; /* jobs read on a thread, and `between` is called meanwhile: it must not replace the responder */
     void *context;
     bool misled;     /* by what it remembers: only the end counts */
     bool is_another; /* the responder is another object, maybe at the same address: set by the functions above */
@@ -180,6 +183,21 @@ static inline void watch(const struct exchange *exchange, const roost_sync *sync
     roost_buffer_release(&memory);
 }
 
+static inline void *read_on_thread(void *job)
+{
+    roost_reply_job_read(job);
+    return NULL;
+}
+
+/* While it is read, the filter changes once more. */
+static inline void read_meanwhile(struct exchange *exchange, roost_reply_job *job)
+{
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, read_on_thread, job), 0);
+    exchange->between(exchange, exchange->context);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
 /* A job whose filter was replaced is abandoned, and the new one gets the request. */
 static inline void answer_by_job(struct exchange *exchange, roost_buffer *reply, const roost_buffer *request)
 {
@@ -195,7 +213,9 @@ static inline void answer_by_job(struct exchange *exchange, roost_buffer *reply,
             exchange->answered = roost_sync_reply(*exchange->responder, reply, NULL, request->data, request->size);
             return;
         }
-        if (stage == ROOST_REPLY_READ)
+        if (stage == ROOST_REPLY_READ && exchange->by_threads)
+            read_meanwhile(exchange, job);
+        else if (stage == ROOST_REPLY_READ)
             roost_reply_job_read(job);
         else
             roost_reply_job_step(job, filter, &changed);

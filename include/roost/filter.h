@@ -142,6 +142,11 @@ ROOST_API roost_config roost_config_default(void);
  * What a filter gets from its caller. All zero means: calloc and free, a fixed random seed, no memory limit,
  * ROOST_DEFAULT_KICKS, the entropy of the operating system, and a journal of at most an eighth of the capacity, which
  * in a scalable filter is that of the tables that it has by then.
+ *
+ * Copies share memory if they have the same allocator (roost_filter_clone). With `count`, which gets the context of the
+ * allocator, they also do if their allocators differ in nothing but the context, and each may release what another one
+ * has allocated. It is called for a block of another filter that this one begins to use (`more`), and for a block that
+ * this one no longer uses while others do: so a context can count all that its filter uses.
  */
 typedef struct roost_environment {
     roost_allocator allocator; /* of all memory that the filter takes */
@@ -158,13 +163,7 @@ typedef struct roost_environment {
     uint64_t most_moved;       /* entries that a table of a growing cuckoo filter moves at once when it gets more rows;
                                   0: any number. A table that passes this bound gets all its rows at the next time:
                                   memory for speed, for servers with one thread */
-    /*
-     * NULL, or called with the context of the allocator. Copies share memory if they have the same allocator; with
-     * `count` they also do if their allocators differ in nothing but the context, and then each may release what
-     * another one has allocated. It is called for a block of another filter that this one begins to use (`more`), and
-     * for a block that this one no longer uses while others do: so a context can count all that its filter uses.
-     */
-    void (*count)(void *context, void *memory, bool more);
+    void (*count)(void *context, void *memory, bool more); /* for allocators that count memory, or NULL: see below */
 } roost_environment;
 
 /* ---- life ------------------------------------------------------------------------------------------------------ */

@@ -126,6 +126,7 @@ ROOST_API bool roost_filter_shares_copies(const roost_filter *filter);
  */
 typedef struct roost_reply_job roost_reply_job;
 
+/* What a reply job does next. */
 typedef enum roost_reply_stage { ROOST_REPLY_READ = 0, ROOST_REPLY_STEP = 1, ROOST_REPLY_DONE = 2 } roost_reply_stage;
 
 /*

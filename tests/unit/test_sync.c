@@ -675,7 +675,7 @@ static void change_between(struct exchange *exchange, void *context)
     busy->changes++;
 }
 
-/* More differences than a step resolves, while others change the filter. What was there before is equal afterwards. */
+/* More differences than a step resolves, while others change the filter, also while a thread reads. */
 static void jobs_resolve_in_steps(void **state)
 {
     (void)state;
@@ -684,7 +684,7 @@ static void jobs_resolve_in_steps(void **state)
         struct pair pair = grown_pair(growing_kinds[i], size);
         struct busy busy = {UINT64_C(1) << 41, 0, roost_filter_get_config(pair.a)->kind == ROOST_ORCUCKOO};
         struct exchange exchange = {
-            .initiator = pair.a, .responder = &pair.b, .between = change_between, .context = &busy};
+            .initiator = pair.a, .responder = &pair.b, .between = change_between, .by_threads = true, .context = &busy};
         for (uint64_t key = 0; key < 3000; key++)
             if (busy.removes)
                 take(pair.a, key, true);
