@@ -59,7 +59,7 @@ points(i) = sprintf("$before using 1:%d with points linewidth 2 linecolor rgb in
 
 set tmargin at screen 0.855
 set bmargin at screen 0.655
-set yrange [0:80]
+set yrange [0:90]
 set ytics nomirror 20
 set title "memory, bits a key" offset 0,-0.4
 eval "plot ".curves(3).", ".points(2)
