@@ -195,8 +195,9 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     }
     find_newer_calls();
     do_without_huge_pages();
-    RedisModule_SetModuleOptions(ctx,
-                                 REDISMODULE_OPTIONS_HANDLE_IO_ERRORS | REDISMODULE_OPTIONS_HANDLE_REPL_ASYNC_LOAD);
+    RedisModule_SetModuleOptions(ctx, REDISMODULE_OPTIONS_HANDLE_IO_ERRORS |
+                                          REDISMODULE_OPTIONS_HANDLE_REPL_ASYNC_LOAD |
+                                          OPTION_HANDLE_ATOMIC_SLOT_MIGRATION);
     value_register(classes, observers);
     const char *failed = register_all(ctx, argv, argc);
     if (!failed)

@@ -27,6 +27,12 @@ static inline bool is_mirrored(RedisModuleCtx *ctx)
            (REDISMODULE_CTX_FLAGS_REPLICATED | REDISMODULE_CTX_FLAGS_LOADING | REDISMODULE_CTX_FLAGS_ASYNC_LOADING);
 }
 
+/* The command comes from the node of the cluster that still serves the slot of its keys, which moves here as a whole. */
+static inline bool is_imported(RedisModuleCtx *ctx)
+{
+    return is_mirrored(ctx) && !is_decided_elsewhere();
+}
+
 /* The client may be blocked. In MULTI, in scripts and in mirrored commands it may not. */
 static inline bool can_wait(RedisModuleCtx *ctx)
 {

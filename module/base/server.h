@@ -14,8 +14,14 @@ struct newer_calls {
     void *(*try_calloc)(size_t count, size_t size);
     int (*add_post_notification_job)(RedisModuleCtx *ctx, void (*job)(RedisModuleCtx *ctx, void *data), void *data,
                                      void (*free_data)(void *data));
+    unsigned long long (*command_filter_client)(RedisModuleCommandFilterCtx *filter); /* of Valkey */
 };
 extern struct newer_calls newer;
+
+/* Constants of newer servers. Servers that do not have them ignore the option; NOTIFY_KEY_TRIMMED needs a question
+   (RedisModule_GetKeyspaceNotificationFlagsAll), since another server may use its bit for something else. */
+#define OPTION_HANDLE_ATOMIC_SLOT_MIGRATION (1 << 5)  /* Valkey 9.0: CLUSTER MIGRATESLOTS */
+#define NOTIFY_KEY_TRIMMED                  (1 << 17) /* Redis 8.4: CLUSTER MIGRATION */
 
 void find_newer_calls(void);
 

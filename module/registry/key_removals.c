@@ -8,7 +8,12 @@
  * The name of the command proves nothing, since the filter sees commands before it is known whether they are allowed.)
  * When MIGRATE is repeated in a cluster, it replaces what an earlier attempt brought, by a command of its own: nothing
  * was deleted then either. The server itself empties a slot that went to another node. Valkey sends `del` for each key,
- * Redis 7.0 sends nothing.
+ * Redis 8.4 and later `key_trimmed`, Redis 7.0 nothing.
+ *
+ * A slot that moves as a whole (CLUSTER MIGRATESLOTS of Valkey 9, CLUSTER MIGRATION of Redis 8.4) reaches the other
+ * node as a stream of commands, like those of a primary. The stream has the tombstones of the node that still serves
+ * the slot, so a node records none for keys that it does not serve: its replicas, which get the stream too, would not
+ * hear of them.
  *
  * A key that is overwritten (SET, SUNIONSTORE) causes an event of the class of its new value. Listening to all of those
  * would slow down every write of the server. Redis 7.0 overwrites in place: the key is still there when the data type
@@ -22,6 +27,7 @@
 #include <string.h>
 
 #include "module/base/arguments.h"
+#include "module/base/client_database.h"
 #include "module/base/context.h"
 #include "slots.h"
 #include "tombstones.h"
@@ -66,10 +72,38 @@ static bool is_recent(const struct key_removal *removal)
     return newer.add_post_notification_job || removal->command == commands;
 }
 
+/* A read is refused if the slot of the key is not ours; also if it is ours, but on its way to another node. Then
+   CLUSTER NODES tells, which takes longer the more nodes and slots there are. The server deletes all keys of a slot that
+   it has lost at a stroke, so the loss is remembered until the next command: without one no key comes back. */
+static bool is_served_here(RedisModuleCtx *ctx, RedisModuleString *key)
+{
+    static uint64_t lost_at; /* number of the command */
+    static unsigned lost;
+    if (!is_cluster())
+        return true;
+    roost_bytes bytes = argument_bytes(key);
+    unsigned slot = slot_of((const char *)bytes.data, bytes.size);
+    if (lost_at == commands && lost == slot)
+        return false;
+    errno = 0;
+    RedisModuleCallReply *reply = RedisModule_Call(ctx, "EXISTS", "s", key);
+    if (reply) {
+        RedisModule_FreeCallReply(reply);
+        return true;
+    }
+    if (slot_is_ours(ctx, slot))
+        return true;
+    lost_at = commands;
+    lost = slot;
+    return false;
+}
+
 /* The removed value was at this generation. If there is a tombstone of a later one already (the server died between the
    two), it stays: what others have made there since is not deleted. */
 static void record_deletion(RedisModuleCtx *ctx, RedisModuleString *key, uint64_t generation)
 {
+    if (newer.add_post_notification_job && !is_served_here(ctx, key))
+        return;
     uint64_t deleted = tombstones_generation_of(ctx, key), next = generation_after(generation);
     tombstones_record(ctx, key, deleted > next ? deleted : next); /* 0: no link ever spoke to the server */
 }
@@ -174,44 +208,18 @@ void key_removals_resolve(RedisModuleCtx *ctx, RedisModuleString *key)
         record_deletion(ctx, key, removal.generation);
 }
 
-/* A read is refused if the slot of the key is not ours; also if it is ours, but on its way to another node. Then
-   CLUSTER NODES tells, which takes longer the more nodes and slots there are. The server deletes all keys of a slot that
-   it has lost at a stroke, so the loss is remembered until the next command: without one no key comes back. */
-static bool is_served_here(RedisModuleCtx *ctx, RedisModuleString *key)
-{
-    static uint64_t lost_at; /* number of the command */
-    static unsigned lost;
-    if (!is_cluster())
-        return true;
-    roost_bytes bytes = argument_bytes(key);
-    unsigned slot = slot_of((const char *)bytes.data, bytes.size);
-    if (lost_at == commands && lost == slot)
-        return false;
-    errno = 0;
-    RedisModuleCallReply *reply = RedisModule_Call(ctx, "EXISTS", "s", key);
-    if (reply) {
-        RedisModule_FreeCallReply(reply);
-        return true;
-    }
-    if (slot_is_ours(ctx, slot))
-        return true;
-    lost_at = commands;
-    lost = slot;
-    return false;
-}
-
-static bool was_moved(RedisModuleCtx *ctx, const struct key_removal *removal, const char *event, RedisModuleString *key)
+static bool was_moved(const struct key_removal *removal, const char *event)
 {
     if (strcmp(event, "restore") == 0)
         return is_migration && removal->command == commands;
-    return strcmp(event, "del") == 0 && (removal->written_out || !is_served_here(ctx, key));
+    return strcmp(event, "key_trimmed") == 0 || (strcmp(event, "del") == 0 && removal->written_out);
 }
 
 void key_removals_explain(RedisModuleCtx *ctx, const char *event, RedisModuleString *key)
 {
     struct key_removal removal;
     if (!take(&removal, key, RedisModule_GetSelectedDb(ctx)) || strcmp(event, "evicted") == 0 ||
-        was_moved(ctx, &removal, event, key))
+        was_moved(&removal, event))
         return;
     record_deletion(ctx, key, removal.generation);
 }
@@ -222,6 +230,7 @@ static void count_command(RedisModuleCommandFilterCtx *filter)
 {
     const RedisModuleString *name = RedisModule_CommandFilterArgGet(filter, 0);
     commands++;
+    client_database_note_command(filter, name);
     is_transaction = argument_is(name, "EXEC");
     is_migration = argument_is(name, "RESTORE-ASKING");
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "module/base/client_database.h"
 #include "key_removals.h"
 #include "links.h"
 #include "registry.h"
@@ -52,18 +53,24 @@ static void note_arrival(RedisModuleCtx *ctx, RedisModuleString *key, const stru
     }
 }
 
-static int on_event(RedisModuleCtx *ctx, int type, const char *event, RedisModuleString *key)
+static void note_event(RedisModuleCtx *ctx, int type, const char *event, RedisModuleString *key)
 {
     const struct arrival *arrival = arrival_by(event);
     key_removals_explain(ctx, event, key);
     if (type == REDISMODULE_NOTIFY_EVICTED)
         registry_note_eviction(ctx, key);
     if (!arrival)
-        return REDISMODULE_OK;
+        return;
     /* while the server loads, the string is on its stack and must not be retained */
     RedisModuleString *copy = RedisModule_CreateStringFromString(NULL, key);
     note_arrival(ctx, copy, arrival);
     RedisModule_FreeString(NULL, copy);
+}
+
+static int on_event(RedisModuleCtx *ctx, int type, const char *event, RedisModuleString *key)
+{
+    note_event(ctx, type, event, key);
+    client_database_restore(ctx, event);
     return REDISMODULE_OK;
 }
 
@@ -100,7 +107,8 @@ int keyspace_begin(RedisModuleCtx *ctx)
         RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_FlushDB, on_flush) == REDISMODULE_OK &&
         RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_SwapDB, on_exchange_of_data) == REDISMODULE_OK &&
         RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_ReplAsyncLoad, on_exchange_of_data) == REDISMODULE_OK;
-    if (!subscribed || RedisModule_SubscribeToKeyspaceEvents(ctx, EVENTS, on_event) != REDISMODULE_OK)
+    int events = EVENTS | (RedisModule_GetKeyspaceNotificationFlagsAll() & NOTIFY_KEY_TRIMMED);
+    if (!subscribed || RedisModule_SubscribeToKeyspaceEvents(ctx, events, on_event) != REDISMODULE_OK)
         return REDISMODULE_ERR;
     return key_removals_begin(ctx);
 }

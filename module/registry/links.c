@@ -376,6 +376,13 @@ static void put_last(const struct links *links, const RedisModuleString *key, in
     *link = place;
 }
 
+/* What another node of the cluster knows. A slot that moves here does not empty the node. */
+static void combine_imported(const struct link_state *state)
+{
+    if (!state->emptied)
+        combine(&known, state);
+}
+
 static void links_arrive(struct value *value, RedisModuleString *key, int database)
 {
     const struct links *links = (const struct links *)value;
@@ -383,8 +390,10 @@ static void links_arrive(struct value *value, RedisModuleString *key, int databa
         return;
     seen = true;
     saw_times_of(&links->state);
-    if (!links->state.emptied || is_loading()) /* a slot that moves here does not empty the node */
+    if (is_loading())
         combine(&known, &links->state);
+    else
+        combine_imported(&links->state);
     put_last(links, key, database);
 }
 
@@ -436,8 +445,8 @@ RedisModuleString *links_key(RedisModuleCtx *ctx)
     return key ? key : key_in_slot(0);
 }
 
-/* Copies the state to the key; false if the key holds something else. */
-static bool copy_to_key(RedisModuleCtx *ctx, RedisModuleString *name)
+/* Copies the state to the key, which is ours unless it is imported; false if the key holds something else. */
+static bool copy_to_key(RedisModuleCtx *ctx, RedisModuleString *name, bool imported)
 {
     RedisModuleKey *key = RedisModule_OpenKey(ctx, name, REDISMODULE_READ | REDISMODULE_WRITE);
     struct value *value = NULL;
@@ -448,7 +457,7 @@ static bool copy_to_key(RedisModuleCtx *ctx, RedisModuleString *name)
     bool ours = value && value->class == &links_class;
     if (ours) {
         ((struct links *)value)->state = known;
-        put_first((struct links *)value, name, RedisModule_GetSelectedDb(ctx));
+        (imported ? put_last : put_first)((struct links *)value, name, RedisModule_GetSelectedDb(ctx));
         seen = true;
     }
     RedisModule_CloseKey(key);
@@ -479,35 +488,44 @@ static void delete_others(RedisModuleCtx *ctx)
 }
 
 /* Messages of links and the sweep of tombstones may be in another database. */
-static bool copy_to_first_database(RedisModuleCtx *ctx, RedisModuleString *name, const uint8_t *bytes, size_t size)
+static bool copy_to_first_database(RedisModuleCtx *ctx, RedisModuleString *name, const uint8_t *bytes, size_t size,
+                                   bool alone)
 {
     int database = RedisModule_GetSelectedDb(ctx);
     RedisModule_SelectDb(ctx, 0);
-    bool copied = copy_to_key(ctx, name);
+    bool copied = copy_to_key(ctx, name, false);
     if (copied) {
         RedisModule_Replicate(ctx, "ROOST.LINK", "scb", name, "STATE", (const char *)bytes, size);
-        delete_others(ctx);
+        if (alone)
+            delete_others(ctx);
     }
     RedisModule_SelectDb(ctx, database);
     return copied;
 }
 
-roost_status links_store(RedisModuleCtx *ctx, RedisModuleString *name)
+static roost_status store(RedisModuleCtx *ctx, RedisModuleString *name, bool alone)
 {
     size_t size;
     struct links record = {.value = {.class = &links_class}, .state = known};
     uint8_t *bytes = value_encode_whole(&record.value, &size, ENCODE_MIRROR);
     if (!bytes)
         return ROOST_NO_MEMORY;
-    bool copied = copy_to_first_database(ctx, name, bytes, size);
+    bool copied = copy_to_first_database(ctx, name, bytes, size, alone);
     RedisModule_Free(bytes);
     return copied ? ROOST_OK : ROOST_MISMATCH;
+}
+
+/* In a cluster a command must not open keys of other slots: newer servers look for them among those of its own slot.
+   There the other records are deleted by the timer (keep_record). */
+roost_status links_store(RedisModuleCtx *ctx, RedisModuleString *name)
+{
+    return store(ctx, name, !is_cluster());
 }
 
 static roost_status store_at_own_key(RedisModuleCtx *ctx)
 {
     RedisModuleString *name = own_key(ctx);
-    roost_status status = name ? links_store(ctx, name) : ROOST_MISMATCH;
+    roost_status status = name ? store(ctx, name, true) : ROOST_MISMATCH;
     if (name)
         RedisModule_FreeString(NULL, name);
     return status;
@@ -610,13 +628,16 @@ void links_restore(const struct link_state *state)
 bool links_apply(RedisModuleCtx *ctx, RedisModuleString *key, const void *bytes, size_t size)
 {
     struct value *value = NULL;
+    bool imported = is_imported(ctx);
     bool valid = value_decode_whole(&value, bytes, size, ENCODE_MIRROR) == ROOST_OK && value->class == &links_class;
-    if (valid)
+    if (valid && imported)
+        combine_imported(&((const struct links *)value)->state);
+    else if (valid)
         known = ((const struct links *)value)->state;
     value_free(value);
     if (!valid)
         return false;
     saw_times_of(&known);
-    copy_to_key(ctx, key);
+    copy_to_key(ctx, key, imported);
     return true;
 }

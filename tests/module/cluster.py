@@ -1,11 +1,16 @@
 #!/usr/bin/python3
-"""Three primaries and three replicas: filters spread by key, merges stay within a slot, failover keeps what was acknowledged."""
+"""Three primaries and three replicas: filters spread by key, merges stay within a slot, failover keeps what was acknowledged. Slots that
+move key by key, and as a whole where the server can do that."""
 import itertools
+import re
 import subprocess
+import threading
 
-from generations import linked
+import redis
+
+from generations import linked, tell
 from regions import cluster_port, raw
-from servers import PATIENCE, Server, run, servers, wait_for
+from servers import PATIENCE, PROGRAM, Server, caught_up, run, servers, wait_for
 
 MOVED = 200  # slots, the first ones; for each of them the servers write their configurations some ten times, with or without the module
 
@@ -112,6 +117,185 @@ def move_slots(nodes):
 
 def slots_of(s):
     return {slot: primary[1] for begin, end, primary, *_ in raw(s, "CLUSTER", "SLOTS") for slot in (begin, end)}
+
+
+# ---- slots that move as a whole: CLUSTER MIGRATESLOTS of Valkey 9.0, CLUSTER MIGRATION of Redis 8.4
+
+def way_to_move():
+    """Which of the two the server has; None: neither."""
+    text = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout
+    version = tuple(map(int, re.search(r"v=(\d+)\.(\d+)", text).groups()))
+    if "Valkey" in text:
+        return "MIGRATESLOTS" if version >= (9, 0) else None
+    return "MIGRATION" if version >= (8, 4) else None
+
+
+def join(nodes):
+    """Two primaries with half of the slots each, and a replica of each of them."""
+    for s, begin, end in zip(nodes, (0, 8192), (8191, 16383)):
+        s("CLUSTER", "ADDSLOTSRANGE", begin, end)
+    for s in nodes[1:]:
+        s("CLUSTER", "MEET", "127.0.0.1", nodes[0].port)
+    identities = [s("CLUSTER", "MYID") for s in nodes]
+    for s in nodes:
+        wait_for(lambda: all(raw(s, "CLUSTER", "NODES").count(identity) for identity in identities), "the nodes to meet")
+    for replica, identity in zip(nodes[2:], identities):
+        wait_for(lambda: replica("CLUSTER", "REPLICATE", identity), "a primary")
+    for s in nodes:
+        wait_for(lambda: b"cluster_state:ok" in s("CLUSTER", "INFO"), "the cluster")
+    for replica in nodes[2:]:
+        wait_for(lambda: replica.client.info("replication").get("master_link_status") == "up", "the replicas")
+
+
+def move_whole(way, source, destination):
+    """Begins to move the first slots; False: refused for now."""
+    try:
+        if way == "MIGRATESLOTS":
+            source("CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", 0, MOVED - 1, "NODE", destination("CLUSTER", "MYID"))
+        else:
+            destination("CLUSTER", "MIGRATION", "IMPORT", 0, MOVED - 1)
+        return True
+    except redis.ResponseError as error:
+        assert "does not support" not in str(error), error
+        return False
+
+
+def hold_move(way, s, held):
+    """A move goes on for a while, so that most changes reach the other node as a stream."""
+    if way == "MIGRATESLOTS":
+        s("DEBUG", "SLOTMIGRATION", "PREVENT-PAUSE", int(held))
+    else:
+        s("CONFIG", "SET", "rdb-key-save-delay", 10000 if held else 0)  # microseconds for each key
+
+
+class Writer(threading.Thread):
+    """Adds to keys, deletes them, overwrites and renames them while their slots move. Knows what was acknowledged, and the generations."""
+
+    def __init__(self, nodes, keys):
+        super().__init__()
+        self.nodes, self.keys, self.ended, self.failed, self.rounds = nodes, keys, False, None, 0
+        self.items, self.generations = {key: [] for key in keys}, {key: 0 for key in keys}
+        self.clients = [redis.Redis(unix_socket_path=s.path) for s in nodes[:2]]
+
+    def call(self, *arguments):
+        """At the node that serves the key. A command that is refused has not been executed."""
+        for attempt in range(100000):
+            try:
+                return self.clients[attempt % 2].execute_command(*arguments)
+            except (redis.ResponseError, redis.RedisError) as error:
+                if str(error).split(" ")[0] not in ("MOVED", "TRYAGAIN", "CLUSTERDOWN") and "MOVED" not in type(error).__name__.upper():
+                    raise
+        raise AssertionError(f"no node serves {arguments}")
+
+    def add(self, key):
+        item = f"{key} {self.rounds}"
+        self.call({"b": "BF.ADD", "c": "CF.ADD", "w": "ROOST.SEEN", "n": "ROOST.INCR"}[key[0]], key, item, *([1] if key[0] == "n" else []))
+        self.items[key].append(item)
+
+    def forget(self, key):
+        self.items[key] = []
+        self.generations[key] += 1
+
+    def round(self):
+        self.rounds += 1
+        for i, key in enumerate(self.keys):
+            self.add(key)
+            if (self.rounds + i) % 13 == 0:
+                self.call("DEL", key), self.forget(key)
+            elif (self.rounds + i) % 13 == 5:
+                self.call("SET", key, "overwritten"), self.forget(key), self.call("DEL", key)
+            elif (self.rounds + i) % 13 == 9:
+                other = f"x{{{key}}}"
+                self.call("RENAME", key, other), self.call("DEL", other), self.forget(key)
+            elif (self.rounds + i) % 13 == 11:
+                self.call("PEXPIRE", key, 1), self.forget(key)
+                wait_for(lambda: self.call("EXISTS", key) == 0, "it to expire")
+
+    def run(self):
+        try:
+            while not self.ended:
+                self.round()
+            self.rounds += 1
+            for key in self.keys:
+                self.add(key)
+        except Exception as error:
+            self.failed = error
+
+
+def link_key(s):
+    answer = s("ROOST.SUMMARY", "COUNT", 1)
+    return answer[answer.index(b"link") + 1]
+
+
+def summary_keys(s):
+    answer = s("ROOST.SUMMARY", "COUNT", 1)
+    return answer[answer.index(b"keys") + 1]
+
+
+def filters_at(s):
+    return sum(s("TYPE", key) in (b"MBbloom--", b"MBbloomCF", b"roostdata") and not key.startswith(b"roost:") for key in s("KEYS", "*"))
+
+
+def test_slots_that_move_as_a_whole():
+    way = way_to_move()
+    if not way:
+        return
+    with servers(*[node] * 4) as nodes:
+        join(nodes)
+        primaries = nodes[:2]
+        for s in primaries:
+            linked(s)
+        keys = [key for kind in "bcwn" for key in in_first_slots(nodes[0], kind, 6)]
+        quiet = in_first_slots(nodes[0], "quiet", 40) + in_first_slots(nodes[0], "gone", 20)
+        staying = [f"stays-{i}" for i in range(60)]
+        for key in quiet + staying:
+            s = owner(nodes, key)
+            s("BF.ADD", key, key)
+            if key.startswith("gone"):
+                s("DEL", key)
+        tag = next(i for i in itertools.count() if nodes[0]("CLUSTER", "KEYSLOT", i) < MOVED)
+        record = f"roost:links:{{{tag}}}:00000001"  # in a slot that moves
+        primaries[1]("ROOST.LINK", link_key(primaries[1]), "HOLD", 77)
+        writer = Writer(nodes, keys)
+        writer.start()
+        moves = 0
+        for source, destination in [primaries, primaries[::-1]] * 3:
+            first = in_first_slots(nodes[0], f"first deletion {moves}", 5)
+            for key in first:
+                source("BF.ADD", key, "x")
+            source("ROOST.LINK", record, "HOLD", 3 + moves)
+            hold_move(way, source, True)
+            wait_for(lambda: writer.failed or move_whole(way, source, destination), "the move to begin")
+            rounds = writer.rounds
+            wait_for(lambda: writer.failed or writer.rounds > rounds + 13, "clients to write meanwhile")
+            for key in first:
+                source("SET", key, "overwritten")
+            source("ROOST.LINK", record, "AGREED", 10 + moves, 2, 20 + moves)
+            hold_move(way, source, False)
+            wait_for(lambda: writer.failed or all(slots_of(s)[0] == destination.port for s in nodes), "the slots to move")
+            rounds = writer.rounds
+            wait_for(lambda: writer.failed or writer.rounds > rounds + 3, "clients to write on")
+            moves += 1
+        writer.ended = True
+        writer.join()
+        assert not writer.failed, writer.failed
+        assert moves == 6 and writer.rounds > 20, (moves, writer.rounds)
+        for key in quiet:
+            assert generation(nodes, key) == key.startswith("gone"), key
+            assert key.startswith("gone") or owner(nodes, key)("BF.EXISTS", key, key), key
+        for key in keys:
+            s = owner(nodes, key)
+            assert all(s("ROOST.EXISTS", key, *writer.items[key])), key
+            assert generation(nodes, key) == writer.generations[key], (key, generation(nodes, key), writer.generations[key])
+            assert key[0] != "n" or s("ROOST.GET", key) == len(writer.items[key]), (key, s("ROOST.GET", key), writer.items[key])
+        for s in primaries:
+            wait_for(lambda: summary_keys(s) == filters_at(s), "what has left to be forgotten")
+        assert sum(map(summary_keys, primaries)) == len(keys) + 40 + len(staying)
+        assert {2, 77} <= set(tell(primaries[1], "HELLO", 0)["had"]), "the regions of both nodes"
+        for primary, replica in zip(primaries, nodes[2:]):
+            wait_for(lambda: len(primary("KEYS", "roost:links*")) == 1, "one record of links on each node")
+            caught_up(replica, primary)
+            wait_for(lambda: primary("DEBUG", "DIGEST") == replica("DEBUG", "DIGEST"), "the replica to be equal")
 
 
 if __name__ == "__main__":

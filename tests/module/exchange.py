@@ -299,9 +299,9 @@ def test_chunks_out_of_order():
 
 
 def test_bad_snapshots_are_refused():
-    """RESTORE checks a checksum of its own first; the module has to detect the rest."""
+    """The server, which would refuse them for its own checksum, is told not to look at it: the module has to detect them."""
     with server() as s:
-        s("CONFIG", "SET", "sanitize-dump-payload", "no")
+        s("DEBUG", "SET-SKIP-CHECKSUM-VALIDATION", 1)
         create(s)
         for key in KINDS:
             s("ROOST.ADD", key, *items("x", 40))
@@ -310,7 +310,6 @@ def test_bad_snapshots_are_refused():
                 bad = bytearray(payload)
                 for _ in range(random.choice((1, 1, 3))):
                     bad[random.randrange(12, len(bad) - 10)] ^= 1 << random.randrange(8)
-                bad[-8:] = bytes(8)  # a checksum of zero is not looked at
                 try:
                     s("RESTORE", "restored", 0, bytes(bad), "REPLACE")
                     assert s.digest("restored")  # what is taken in is sound

@@ -996,11 +996,10 @@ def test_tombstones_are_keys():
         assert generation(other, "key") == (1, False), "a deletion that tombstones know of is not another one"
         create(other, "live"), other("RESTORE", spare, 0, payload), other("FLUSHALL")
         refused = 0
-        other("CONFIG", "SET", "sanitize-dump-payload", "no")
+        other("DEBUG", "SET-SKIP-CHECKSUM-VALIDATION", 1)  # of the server, which would refuse all of them
         for _ in range(300):
             bad = bytearray(payload)
             bad[random.randrange(12, len(bad) - 10)] ^= 1 << random.randrange(8)
-            bad[-8:] = bytes(8)  # a checksum of zero is not looked at
             try:
                 other("RESTORE", spare, 0, bytes(bad), "REPLACE")
             except redis.RedisError:

@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 """Values survive files, replicas, promotion, copies and sudden death. Digests are equal before and after."""
+import contextlib
 import os
 import random
 import threading
 
 import redis
 
-from servers import MODULE, PROGRAM, VALKEY, Server, caught_up, free_port, replicate, run, same_digests, server, servers, wait_for
+from servers import MODULE, PROGRAM, VALKEY, Server, Speaker, caught_up, free_port, replicate, run, same_digests, server, servers, wait_for
 
 KEYS = ["bf", "series", "fixed", "cf", "cf-fixed", "cuckoo", "set", "multi"]
 
@@ -298,6 +299,41 @@ def test_sudden_death(times=int(os.environ.get("ROOST_DEATHS", "20"))):
             assert s.digest(key) == witness.digest(key)
             assert all(witness("ROOST.EXISTS", key, *acks[key])), key
         assert len(acks["bf"]) >= times and len(actors) == 2 * times
+
+
+def test_clients_and_replicas_stay_in_their_database():
+    """Some releases of Valkey leave a client in the database of the last event that a module heard of, also that of a replica's primary."""
+    with servers(lambda: Server(port=free_port()), lambda: Server(port=free_port())) as (primary, replica):
+        replicate(replica, primary)
+        speak = Speaker(primary, 2)
+        database = lambda: int(speak("CLIENT", "INFO").split(b" db=")[1].split()[0])
+        here = []
+
+        def stays(number):
+            here.append((number, f"after {len(here)}"))
+            assert database() == number and speak("SET", here[-1][1], "x") == "OK", here[-1]
+        for kind, make in (("plain", ("SET", "{}", "x")), ("filter", ("BF.ADD", "{}", "x"))):
+            for number in (0, 2):
+                speak("SELECT", number)
+                name = f"{kind}-{number}"
+                commands = lambda key: [[word.replace("{}", key) for word in make], ["COPY", key, key, "DB", "5"],
+                                        ["COPY", key, key + "-copy"], ["MOVE", key, "6"]]
+                for command in commands(name):
+                    speak(*command), stays(number)
+                speak("MULTI"), [speak(*command) for command in commands(name + "-multi")], speak("EXEC"), stays(number)
+                script = "".join("redis.call(" + ",".join(f"'{word}'" for word in command) + ") " for command in commands(name + "-script"))
+                speak("EVAL", script + f"redis.call('SET', 'script-{name}', 'x')", "0"), stays(number)
+                assert speak("EXISTS", f"script-{name}") == 1, name
+                other = 2 - number
+                speak("MULTI"), speak("SELECT", other), [speak(*command) for command in commands(name + "-select")]
+                speak("SET", f"inside-{name}", "x"), speak("EXEC"), stays(other)
+                assert speak("EXISTS", f"inside-{name}") == 1, name
+        speak.close()
+        caught_up(replica, primary)
+        for number, key in here:
+            with contextlib.closing(redis.Redis(unix_socket_path=replica.path, db=number)) as client:
+                assert client.exists(key), (number, key)
+        assert primary("DEBUG", "DIGEST") == replica("DEBUG", "DIGEST")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Real servers for tests: started on unix sockets in a folder of their own, ended by their pid; conditions are waited for.
 
 A test is a function whose name begins with test_; run(globals()) runs those of a file in turn and prints "ok" or "not ok" lines.
-What a test asserts is about the servers that it started itself. SERVER=redis|valkey picks the program, ROOST_MODULE the module.
+What a test asserts is about the servers that it started itself. SERVER=redis|valkey, or a path, picks the program, ROOST_MODULE the module.
 """
 import contextlib
 import os
@@ -21,7 +21,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 MODULE = os.environ.get("ROOST_MODULE", os.path.join(ROOT, "build", "roost.so"))
 KIND = os.environ.get("SERVER", "redis")
 VALKEY = os.path.join(ROOT, "build", "servers", "valkey", "usr", "bin", "valkey-server")
-PROGRAM = VALKEY if KIND == "valkey" else shutil.which("redis-server") or "/usr/bin/redis-server"
+PROGRAM = KIND if "/" in KIND else VALKEY if KIND == "valkey" else shutil.which("redis-server") or "/usr/bin/redis-server"
 PATIENCE = int(os.environ.get("ROOST_PATIENCE", "300"))  # seconds that a condition may take on a machine that is busy
 
 
