@@ -13,6 +13,8 @@
 #                   make bench-growth: filters while they grow to 10^8 keys, as bench/growth.csv and bench/growth.svg)
 #   make check-platforms  library and tests built for aarch64, s390x (big-endian), riscv64 and musl, and run by qemu-user
 #   make check-threads  what threads share, under ThreadSanitizer
+#   make check-servers  the module's tests on each server that is found, or on SERVERS="PATH ...", with a table of versions
+#                   (packaging/apart servers build/servers fetches and builds newer ones)
 #   make check-link regions that change behind a bad network while servers and links die, for LINK_SECONDS each way
 #   make lint       clang-tidy and cppcheck over all that is shipped (FILES=... for a few files)
 #   make docs       the HTML reference of the C library at build/docs/html
@@ -27,7 +29,7 @@ LINK_SECONDS ?= 600
 SIMULATE_STEPS ?= 100000000
 FUZZERS = decode operations session reconcile exchange section
 
-.PHONY: all module run run-redis check check-long check-redis check-link check-threads check-platforms install uninstall dist bench bench-redis bench-link bench-small bench-instructions bench-cli bench-growth docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean
+.PHONY: all module run run-redis check check-long check-redis check-servers check-link check-threads check-platforms install uninstall dist bench bench-redis bench-link bench-small bench-instructions bench-cli bench-growth docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean
 
 all: build/build.ninja
 	@packaging/compile build
@@ -71,6 +73,10 @@ check-threads:
 	@test -d build-thread || meson setup build-thread -Dwerror=true -Dbuildtype=debugoptimized -Db_sanitize=thread >/dev/null
 	@packaging/compile build-thread tests/test-shared tests/test-sharing
 	@for name in shared sharing; do TSAN_OPTIONS=halt_on_error=1 build-thread/tests/test-$$name || exit 1; done
+check-servers: module
+	@packaging/dependencies redis
+	@packaging/compile build test-programs
+	@tests/module/check_servers
 
 check-link: module
 	@packaging/dependencies redis

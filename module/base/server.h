@@ -15,6 +15,7 @@ struct newer_calls {
     int (*add_post_notification_job)(RedisModuleCtx *ctx, void (*job)(RedisModuleCtx *ctx, void *data), void *data,
                                      void (*free_data)(void *data));
     unsigned long long (*command_filter_client)(RedisModuleCommandFilterCtx *filter); /* of Valkey */
+    int (*acl_check_permissions)(RedisModuleUser *user, RedisModuleString **argv, int argc, int database, int *reason);
 };
 extern struct newer_calls newer;
 

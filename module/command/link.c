@@ -10,6 +10,7 @@
  */
 #include "link.h"
 
+#include "module/base/access.h"
 #include "module/base/arguments.h"
 #include "module/base/context.h"
 #include "module/base/replies.h"
@@ -120,6 +121,8 @@ int link_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return RedisModule_ReplyWithError(ctx, ERROR_PLACE);
     if (argument_is(argv[2], "STATE"))
         return apply_state(ctx, argv, argc);
+    if (!may_use_all_databases(ctx, argv, argc))
+        return RedisModule_ReplyWithError(ctx, ERROR_DATABASES);
     registry_complete(ctx);
     for (size_t i = 0; i < sizeof subcommands / sizeof *subcommands; i++)
         if (argument_is(argv[2], subcommands[i].word))

@@ -11,6 +11,7 @@
 
 #include <limits.h>
 
+#include "module/base/access.h"
 #include "module/base/arguments.h"
 #include "module/base/context.h"
 #include "module/base/replies.h"
@@ -331,6 +332,8 @@ static const char *read_request(struct request *request, RedisModuleString **arg
 int summary_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct request request;
+    if (!may_use_all_databases(ctx, argv, argc))
+        return RedisModule_ReplyWithError(ctx, ERROR_DATABASES);
     registry_complete(ctx);
     const char *error = read_request(&request, argv, argc);
     if (error)

@@ -197,6 +197,25 @@ def test_summaries_change_nothing():
         assert s("DEBUG", "DIGEST") == kept
 
 
+def test_users_of_some_databases():
+    """ROOST.SUMMARY has the names of keys of all databases, and the record of links is in the first one."""
+    with victim() as (s, user):
+        try:
+            User(s, "*", *COMMANDS, "db=1")
+        except redis.ResponseError:
+            return  # all users may use all databases
+        limited = User(s, "*", *COMMANDS, "db=1")
+        limited("SELECT", 1)
+        assert limited("BF.ADD", "a:own", "x") == 1
+        name = summary(s)["link"]
+        for words in (("ROOST.SUMMARY",), ("ROOST.SUMMARY", "COUNT", 1), ("ROOST.LINK", name, "HELLO", 5), ("EVAL", "return redis.call('ROOST.SUMMARY')", 0)):
+            refusal = limited.error(*words)
+            assert "alldbs" in refusal and "b:victim" not in refusal, refusal
+        limited("DEL", "a:own")
+        unlimited = User(s, "*", *COMMANDS, "alldbs")
+        assert "b:victim" in [entry[1] for entry in summary(unlimited)["changed"]]
+
+
 def test_dumps_of_others():
     """An iterator is valid for the state of its own key."""
     with victim() as (s, user):
