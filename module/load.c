@@ -25,6 +25,11 @@
 
 #define MODULE_VERSION ROOST_VERSION_NUMBER
 
+/* What to do if another module has BF.* and CF.*, as Redis 8 may. */
+#define LEAVE_THEM                                                                                                     \
+    "Unload that module, or have ROOST.* alone: \"loadmodule PATH bf-cf no\", or a line \"roost.bf-cf no\" in the "    \
+    "configuration file"
+
 /* What a key may hold, and the observers of values (value/value.h). */
 static const struct value_class *const classes[] = {&filter_class, &tombstones_class, &links_class, &staged_class,
                                                     NULL};
@@ -103,8 +108,7 @@ static void explain_clash(RedisModuleCtx *ctx, const char *command)
     bool ours = strncmp(command, "roost.", 6) == 0;
     RedisModule_Log(ctx, "warning", "cannot load: the command %s is already there, from %s%s. %s", command,
                     owner ? "the module " : "another module", owner ? RedisModule_StringPtrLen(owner, NULL) : "",
-                    ours ? "Unload that module first"
-                         : "Unload that module, or load this one with the argument \"bf-cf no\" to have ROOST.* alone");
+                    ours ? "Unload that module first" : LEAVE_THEM);
     if (owner)
         RedisModule_FreeString(ctx, owner);
 }
@@ -169,16 +173,16 @@ static const char *register_all(RedisModuleCtx *ctx, RedisModuleString **argv, i
         return "";
     const char *taken = data_types_create(ctx, settings.bf_cf);
     if (taken) {
-        RedisModule_Log(ctx, "warning",
-                        "cannot load: another module has the data type %s. Unload that module, or load this one with "
-                        "the argument \"bf-cf no\" to have ROOST.* alone",
-                        taken);
+        RedisModule_Log(ctx, "warning", "cannot load: another module has the data type %s. " LEAVE_THEM, taken);
         return "";
     }
     if (report_register(ctx) != REDISMODULE_OK || keyspace_begin(ctx) != REDISMODULE_OK ||
         settings_watch(ctx) != REDISMODULE_OK)
         return "the server does not have the events that the module needs";
     links_keep(ctx);
+    if (settings.bf_cf) /* a module that comes later and has them too is refused, and the server does not say why */
+        RedisModule_Log(ctx, "notice",
+                        "BF.* and CF.* are of this module; \"roost.bf-cf no\" leaves them to another one");
     return NULL;
 }
 

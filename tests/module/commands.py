@@ -2,11 +2,12 @@
 """BF.*, CF.* and ROOST.* through Debian's python3-redis and through the bare protocol: arguments, replies, error texts."""
 import os
 import subprocess
+import tempfile
 import time
 
 import redis
 
-from servers import MODULE, PATIENCE, Speaker, run, server
+from servers import MODULE, PATIENCE, PROGRAM, Speaker, run, server
 
 WRONG_TYPE = "WRONGTYPE Operation against a key holding the wrong kind of value"
 
@@ -62,6 +63,8 @@ def test_small_filters_are_small():
     """A server may have millions of filters of a few items: 400 bytes each, with removal 600, all in all."""
     count = 6000
     with server() as s:
+        slack = 1.15 if s.client.info("memory")["mem_allocator"] == "libc" else 1  # which takes more for small blocks than jemalloc
+
         def used():
             return s.client.info("memory")["used_memory"]
 
@@ -75,7 +78,7 @@ def test_small_filters_are_small():
             make(*command), s("FLUSHALL", "SYNC")  # buffers have their size now
             before = used()
             make(*command)
-            assert used() - before < most * count, (command, (used() - before) / count)
+            assert used() - before < most * count * slack, (command, (used() - before) / count)
             assert s("MEMORY", "USAGE", "key:0000007") < most - 100
             s("FLUSHALL", "SYNC")
         for items, most in (10, 450), (100, 1400):
@@ -513,7 +516,7 @@ def test_a_clash_of_names_is_explained():
             s("MODULE", "LOAD", MODULE)
             assert False, "it was loaded"
         except redis.ResponseError:
-            assert "cannot load: the command bf.add is already there, from the module elsewhere" in s.log() and "bf-cf no" in s.log(), s.log()
+            assert "cannot load: the command bf.add is already there, from the module elsewhere" in s.log() and "roost.bf-cf no" in s.log(), s.log()
         assert s("CONFIG", "SET", "maxmemory", "200mb") == b"OK", "a server that does not unsubscribe a module that it refuses"
         before = memory_after_refusals(s, 50)
         assert memory_after_refusals(s, 500) - before < 500 * 100, "a refused module leaves nothing behind"
@@ -524,6 +527,18 @@ def test_a_clash_of_names_is_explained():
             assert False, "it was loaded twice"
         except redis.ResponseError:
             assert "a module with the name roost is loaded already" in s.log()
+
+
+def test_a_clash_of_names_at_the_start():
+    """The server ends; its log has the reason, whichever module came first."""
+    clash = os.path.join(os.path.dirname(MODULE), "tests", "clash.so")
+    with tempfile.TemporaryDirectory() as folder:
+        begin = [PROGRAM, "--port", "0", "--unixsocket", os.path.join(folder, "socket"), "--save", "", "--dir", folder]
+        for modules in ((clash, MODULE), (MODULE, clash)):
+            done = subprocess.run(begin + [word for module in modules for word in ("--loadmodule", module)], capture_output=True, text=True, timeout=300)
+            assert done.returncode and '"roost.bf-cf no"' in done.stdout, done.stdout
+    with server("--loadmodule", clash, "--loadmodule", MODULE, "--roost.bf-cf", "no", module=False) as s:
+        assert s("ROOST.CREATE", "k", "CAPACITY", "10") == b"OK" and s("BF.ADD", "x", "y") == 0
 
 
 def effective_limit(s):
