@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "module/base/imports.h"
 #include "module/base/server.h"
 #include "module/base/settings.h"
 #include "module/command/ask.h"
@@ -179,6 +180,7 @@ static const char *register_all(RedisModuleCtx *ctx, RedisModuleString **argv, i
     if (report_register(ctx) != REDISMODULE_OK || keyspace_begin(ctx) != REDISMODULE_OK ||
         settings_watch(ctx) != REDISMODULE_OK)
         return "the server does not have the events that the module needs";
+    imports_watch(ctx);
     links_keep(ctx);
     if (settings.bf_cf) /* a module that comes later and has them too is refused, and the server does not say why */
         RedisModule_Log(ctx, "notice",

@@ -37,6 +37,7 @@ struct place {
 };
 static struct place *places;
 static bool seen;
+static bool unsaved;       /* the record has less than is known */
 static uint64_t latest;    /* the latest time that was ever seen; 0: none */
 static uint64_t latest_at; /* when that was, by a clock that cannot be set */
 static bool clock_was_read;
@@ -376,11 +377,14 @@ static void put_last(const struct links *links, const RedisModuleString *key, in
     *link = place;
 }
 
-/* What another node of the cluster knows. A slot that moves here does not empty the node. */
+/* What another node of the cluster knows. A slot that moves here does not empty the node. The record, which replicas
+   have as it came, has to be stored again. */
 static void combine_imported(const struct link_state *state)
 {
-    if (!state->emptied)
-        combine(&known, state);
+    if (state->emptied)
+        return;
+    combine(&known, state);
+    unsaved = true;
 }
 
 static void links_arrive(struct value *value, RedisModuleString *key, int database)
@@ -415,6 +419,7 @@ const struct value_class links_class = {.code = 3,
 void links_forget(bool all_keys)
 {
     known = (struct link_state){.emptied = seen && all_keys};
+    unsaved = false;
     while (places)
         forget_place(places->links);
 }
@@ -511,6 +516,7 @@ static roost_status store(RedisModuleCtx *ctx, RedisModuleString *name, bool alo
     if (!bytes)
         return ROOST_NO_MEMORY;
     bool copied = copy_to_first_database(ctx, name, bytes, size, alone);
+    unsaved &= !copied;
     RedisModule_Free(bytes);
     return copied ? ROOST_OK : ROOST_MISMATCH;
 }
@@ -558,7 +564,7 @@ static void keep_record(RedisModuleCtx *ctx, void *unused)
 {
     const char *error = NULL;
     (void)unused;
-    if ((record_is_lost() || has_several()) && may_write(ctx, &error))
+    if ((record_is_lost() || has_several() || unsaved) && may_write(ctx, &error))
         (void)store_at_own_key(ctx); /* if that is not possible now, once more later */
     links_keep(ctx);
 }

@@ -253,6 +253,11 @@ def test_slots_that_move_as_a_whole():
             s("BF.ADD", key, key)
             if key.startswith("gone"):
                 s("DEL", key)
+        large = in_first_slots(nodes[0], "large", 3)
+        for key in large:  # above the limit of the nodes, which do not refuse each other's filters
+            primaries[0]("BF.RESERVE", key, "0.001", 200000, "NONSCALING"), primaries[0]("BF.ADD", key, "x")
+        for s in primaries:
+            s("CONFIG", "SET", "roost.memory-limit", 100000)
         tag = next(i for i in itertools.count() if nodes[0]("CLUSTER", "KEYSLOT", i) < MOVED)
         record = f"roost:links:{{{tag}}}:00000001"  # in a slot that moves
         primaries[1]("ROOST.LINK", link_key(primaries[1]), "HOLD", 77)
@@ -283,6 +288,8 @@ def test_slots_that_move_as_a_whole():
         for key in quiet:
             assert generation(nodes, key) == key.startswith("gone"), key
             assert key.startswith("gone") or owner(nodes, key)("BF.EXISTS", key, key), key
+        for key in large:
+            assert owner(nodes, key)("BF.EXISTS", key, "x") == 1, key
         for key in keys:
             s = owner(nodes, key)
             assert all(s("ROOST.EXISTS", key, *writer.items[key])), key
@@ -290,7 +297,7 @@ def test_slots_that_move_as_a_whole():
             assert key[0] != "n" or s("ROOST.GET", key) == len(writer.items[key]), (key, s("ROOST.GET", key), writer.items[key])
         for s in primaries:
             wait_for(lambda: summary_keys(s) == filters_at(s), "what has left to be forgotten")
-        assert sum(map(summary_keys, primaries)) == len(keys) + 40 + len(staying)
+        assert sum(map(summary_keys, primaries)) == len(keys) + 40 + len(large) + len(staying)
         assert {2, 77} <= set(tell(primaries[1], "HELLO", 0)["had"]), "the regions of both nodes"
         for primary, replica in zip(primaries, nodes[2:]):
             wait_for(lambda: len(primary("KEYS", "roost:links*")) == 1, "one record of links on each node")
