@@ -2,6 +2,7 @@
 #include "client_database.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "arguments.h"
 #include "context.h"
@@ -57,12 +58,29 @@ static int database_of_transaction(uint64_t client)
     return transaction->selects ? transaction->database : database_of(client);
 }
 
+enum word { MULTI, SELECT, EXEC, COPY_OR_SCRIPT, ANOTHER };
+
+/* For each command of the server, so it is fast for all others: most differ in length, or in their first letter. */
+static enum word word_of(const RedisModuleString *name)
+{
+    static const struct {
+        const char *text;
+        size_t size;
+        enum word word;
+    } words[] = {{"MULTI", 5, MULTI},         {"SELECT", 6, SELECT},       {"EXEC", 4, EXEC},
+                 {"COPY", 4, COPY_OR_SCRIPT}, {"EVAL", 4, COPY_OR_SCRIPT}, {"EVALSHA", 7, COPY_OR_SCRIPT},
+                 {"FCALL", 5, COPY_OR_SCRIPT}};
+    roost_bytes bytes = argument_bytes(name);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (bytes.size == words[i].size && strncasecmp(bytes.data, words[i].text, bytes.size) == 0)
+            return words[i].word;
+    return ANOTHER;
+}
+
 void client_database_note_command(RedisModuleCommandFilterCtx *filter, const RedisModuleString *name)
 {
-    enum { MULTI, SELECT, EXEC };
-    static const char *const words[] = {"MULTI", "SELECT", "EXEC", "COPY", "EVAL", "EVALSHA", "FCALL", NULL};
-    int word = newer.command_filter_client ? argument_among(name, words) : -1;
-    if (word < 0)
+    enum word word = newer.command_filter_client ? word_of(name) : ANOTHER;
+    if (word == ANOTHER)
         return;
     uint64_t client = newer.command_filter_client(filter);
     if (word == MULTI)
