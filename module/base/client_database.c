@@ -17,7 +17,8 @@ static struct transaction {
     int database; /* of the last one */
 } transactions[FEW];
 static int database = UNKNOWN; /* of the client that executes a command; */
-static int source = UNKNOWN;   /* of the MOVE that is being executed */
+static int source = UNKNOWN;   /* of the MOVE that is being executed; */
+static int debugger = UNKNOWN; /* of the client that gave the last DEBUG, which may be RELOAD */
 
 static struct transaction *transaction_of(uint64_t client)
 {
@@ -58,7 +59,7 @@ static int database_of_transaction(uint64_t client)
     return transaction->selects ? transaction->database : database_of(client);
 }
 
-enum word { MULTI, SELECT, EXEC, COPY_OR_SCRIPT, ANOTHER };
+enum word { MULTI, SELECT, EXEC, DEBUG, COPY_OR_SCRIPT, ANOTHER };
 
 /* For each command of the server, so it is fast for all others: most differ in length, or in their first letter. */
 static enum word word_of(const RedisModuleString *name)
@@ -67,9 +68,9 @@ static enum word word_of(const RedisModuleString *name)
         const char *text;
         size_t size;
         enum word word;
-    } words[] = {{"MULTI", 5, MULTI},         {"SELECT", 6, SELECT},       {"EXEC", 4, EXEC},
-                 {"COPY", 4, COPY_OR_SCRIPT}, {"EVAL", 4, COPY_OR_SCRIPT}, {"EVALSHA", 7, COPY_OR_SCRIPT},
-                 {"FCALL", 5, COPY_OR_SCRIPT}};
+    } words[] = {{"MULTI", 5, MULTI},          {"SELECT", 6, SELECT},       {"EXEC", 4, EXEC},
+                 {"COPY", 4, COPY_OR_SCRIPT},  {"EVAL", 4, COPY_OR_SCRIPT}, {"EVALSHA", 7, COPY_OR_SCRIPT},
+                 {"FCALL", 5, COPY_OR_SCRIPT}, {"DEBUG", 5, DEBUG}};
     roost_bytes bytes = argument_bytes(name);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (bytes.size == words[i].size && strncasecmp(bytes.data, words[i].text, bytes.size) == 0)
@@ -89,6 +90,8 @@ void client_database_note_command(RedisModuleCommandFilterCtx *filter, const Red
         note_select(filter, client);
     else if (word == EXEC)
         database = database_of_transaction(client);
+    else if (word == DEBUG)
+        debugger = database_of(client);
     else if (!is_in_script()) /* a script has a client of its own, in the database of its caller */
         database = database_of(client);
 }
@@ -100,6 +103,7 @@ void client_database_restore(RedisModuleCtx *ctx, const char *event)
     if (strcmp(event, "move_from") == 0)
         source = RedisModule_GetSelectedDb(ctx);
     int right = strcmp(event, "move_to") == 0                    ? source
+                : strcmp(event, "loaded") == 0                   ? debugger
                 : strcmp(event, "copy_to") == 0 && !is_loading() ? database
                                                                  : UNKNOWN;
     if (right != UNKNOWN)

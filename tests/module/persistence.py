@@ -328,8 +328,10 @@ def test_clients_and_replicas_stay_in_their_database():
                 speak("MULTI"), speak("SELECT", other), [speak(*command) for command in commands(name + "-select")]
                 speak("SET", f"inside-{name}", "x"), speak("EXEC"), stays(other)
                 assert speak("EXISTS", f"inside-{name}") == 1, name
-        speak.close()
         caught_up(replica, primary)
+        speak("SELECT", 0), speak("DEBUG", "RELOAD")
+        assert database() == 0
+        speak.close()
         for number, key in here:
             with contextlib.closing(redis.Redis(unix_socket_path=replica.path, db=number)) as client:
                 assert client.exists(key), (number, key)
