@@ -7,7 +7,7 @@ import time
 
 import redis
 
-from servers import MODULE, PATIENCE, PROGRAM, Speaker, run, server
+from servers import MODULE, PATIENCE, PROGRAM, Speaker, environment_for_module, run, server
 
 WRONG_TYPE = "WRONGTYPE Operation against a key holding the wrong kind of value"
 
@@ -535,7 +535,8 @@ def test_a_clash_of_names_at_the_start():
     with tempfile.TemporaryDirectory() as folder:
         begin = [PROGRAM, "--port", "0", "--unixsocket", os.path.join(folder, "socket"), "--save", "", "--dir", folder]
         for modules in ((clash, MODULE), (MODULE, clash)):
-            done = subprocess.run(begin + [word for module in modules for word in ("--loadmodule", module)], capture_output=True, text=True, timeout=300)
+            done = subprocess.run(begin + [word for module in modules for word in ("--loadmodule", module)], capture_output=True, text=True, timeout=300,
+                                  env=environment_for_module(folder, leaks=0))  # a server that ends at its start leaves its own
             assert done.returncode and '"roost.bf-cf no"' in done.stdout, done.stdout
     with server("--loadmodule", clash, "--loadmodule", MODULE, "--roost.bf-cf", "no", module=False) as s:
         assert s("ROOST.CREATE", "k", "CAPACITY", "10") == b"OK" and s("BF.ADD", "x", "y") == 0

@@ -127,6 +127,15 @@ time_t time(time_t *place)
 """
 
 
+def environment_for_module(folder, leaks=1):
+    """What a module under sanitizers needs of the server's process."""
+    environment = dict(os.environ)
+    if "sanitize" in MODULE:
+        environment["LD_PRELOAD"] = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
+        environment["ASAN_OPTIONS"] = f"detect_leaks={leaks}:log_path={folder}/asan:allocator_may_return_null=1:handle_sigill=2"
+    return environment
+
+
 class Server:
     def __init__(self, *options, program=None, port=None, module=True, folder=None, module_arguments=(), clock=0):
         short = tempfile.gettempdir() if len(tempfile.gettempdir()) < 60 else "/tmp"  # paths of sockets are short
@@ -149,11 +158,7 @@ class Server:
 
     def environment(self):
         """What a module under sanitizers needs of the server's process, and a clock that is wrong."""
-        environment = dict(os.environ)
-        if "sanitize" in MODULE:
-            library = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
-            environment["LD_PRELOAD"] = library
-            environment["ASAN_OPTIONS"] = f"detect_leaks=1:log_path={self.folder}/asan:allocator_may_return_null=1:handle_sigill=2"
+        environment = environment_for_module(self.folder)
         if self.clock:
             environment["LD_PRELOAD"] = (environment.get("LD_PRELOAD", "") + " " + self.wrong_clock()).strip()
             environment["CLOCK_FILE"] = os.path.join(self.folder, "clock")
