@@ -251,7 +251,7 @@ static roost_status clone_parts(const roost_shared *shared, struct all_parts *al
 static roost_status unite(const roost_shared *shared, struct all_parts *all, roost_filter **copy)
 {
     uint64_t count = 0;
-    bool changed;
+    bool changed = false;
     for (unsigned i = 0; i < PARTS; i++)
         count += set_count(&((const struct growing_cuckoo *)all->clones[i])->set);
     roost_status status = growing_cuckoo_from(copy, shared->model, count, next_of_parts, all);
