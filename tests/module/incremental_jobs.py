@@ -648,12 +648,12 @@ def writer(s, key, removes):
 def test_large_copies_and_syncs_while_others_write():
     """Copies share memory with the filter, and what reads all of a large one reads a copy on a thread."""
     with primary_and_replica() as (s, replica):
-        for kind, count in (("growing-set", 600000), ("growing-cuckoo", 1500000)):
+        for kind, count in (("growing-set", 520000), ("growing-cuckoo", 200000)):
             removes = "set" in kind
             s("ROOST.CREATE", "a", *KINDS[kind])
             for i in range(0, count, 20000):
                 s("ROOST.ADD", "a", *range(i, i + 20000))
-            assert s("MEMORY", "USAGE", "a", "SAMPLES", 0) > 5 << 20, s("MEMORY", "USAGE", "a")
+            assert s("MEMORY", "USAGE", "a", "SAMPLES", 0) > (9 if removes else 1) << 19, s("MEMORY", "USAGE", "a")
             assert s("COPY", "a", "b") == 1 and s.digest("a") == s.digest("b")
             before = s.digest("a")
             s("ROOST.ADD", "b", *range(count, count + 500))
@@ -664,7 +664,7 @@ def test_large_copies_and_syncs_while_others_write():
                     s("ROOST.REM", "a", *range(i, i + 1000))
                 assert all(s("ROOST.EXISTS", "b", *range(60000, 80000)))
             with writer(s, "b", removes) as (added, removed):
-                for _ in range(3):
+                for _ in range(2):
                     sync(s, "a", "b")
                 cursor, state = s("ROOST.DELTA", "b", 0)
                 generation, at, digest, pulled, _ = s("ROOST.PULL", "b", 0)

@@ -56,7 +56,7 @@ struct pool {
 /* Segments of grow-only filters are not cut finely. */
 static uint32_t keys_for(const roost_filter *filter)
 {
-    return removes(filter) ? 4000 : 30000;
+    return removes(filter) ? 2000 : 15000;
 }
 
 static roost_filter *decoded(const roost_filter *filter, const roost_environment *environment)
@@ -139,7 +139,7 @@ static void what_is_shared_does_not_change(void **state)
 {
     struct random_source random = random_from_seed(test_seed(2611));
     (void)state;
-    for (uint64_t round = 0; round < rounds_of(30); round++) {
+    for (uint64_t round = 0; round < rounds_of(18); round++) {
         const roost_config config = variant(round % VARIANTS);
         struct pool pool = {.entropy = {{1, 1, false, 0}, {1, 1, false, 0}}};
         for (unsigned side = 0; side < SIDES; side++) {
@@ -283,12 +283,12 @@ static void failures_change_nothing(void **state)
             roost_buffer delta;
             assert_ok(roost_filter_new(&filter, &config, &environment));
             cut_finely(filter);
-            add_keys(filter, 0, 2000);
+            add_keys(filter, 0, 800);
             other = clone_of(filter);
             cut_finely(other);
             assert_ok(roost_filter_encode_delta(other, &delta, &cursor, &cursor));
             roost_buffer_release(&delta);
-            add_keys(other, 5000, 20);
+            add_keys(other, 5000, 10);
             for (uint64_t key = 50; key < 60 && removes(other); key++)
                 assert_ok(roost_filter_remove_hash(other, NULL, hash_for_key(key)));
             assert_ok(roost_filter_encode_delta(other, &delta, &cursor, &cursor));
@@ -400,7 +400,7 @@ static void contexts_count_what_they_use(void **state)
 
 /* ---- threads ----------------------------------------------------------------------------------------------------- */
 
-enum { THREADS = 4, COMMON = 30000, EACH = 4000 };
+enum { THREADS = 4, COMMON = 12000, EACH = 2000 };
 
 struct worker {
     pthread_t thread;
