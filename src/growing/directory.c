@@ -331,11 +331,18 @@ static bool has_memory_to_cut(const struct prefix_table *table, const struct dir
     return table->bytes + more <= table->most_bytes;
 }
 
+bool cut_directory(struct prefix_table *table, struct directory *directory)
+{
+    uint64_t before = segments_of(directory);
+    if (directory->base + directory->depth + 1 < MOST_LENGTH && has_memory_to_cut(table, directory))
+        cut_next(table, directory);
+    return segments_of(directory) > before;
+}
+
 void grow_directory(struct prefix_table *table, struct directory *directory)
 {
-    if (directory->count > segments_of(directory) * table->target &&
-        directory->base + directory->depth + 1 < MOST_LENGTH && has_memory_to_cut(table, directory))
-        cut_next(table, directory);
+    if (directory->count > segments_of(directory) * table->target)
+        (void)cut_directory(table, directory);
 }
 
 /* ---- check ------------------------------------------------------------------------------------------------------- */

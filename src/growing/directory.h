@@ -96,7 +96,9 @@ void free_segment(struct prefix_table *table, struct segment *segment);
 bool own_segments(struct prefix_table *table, uint64_t first, uint64_t last);
 /* After the next segment was cut: once all are, the next round begins. */
 void advance_split(struct prefix_table *table, struct directory *directory);
-/* Cuts a segment in two if there are more prefixes than the directory is made for. */
+/* Cuts the next segment in two; false if there is no memory, or no need ever. */
+bool cut_directory(struct prefix_table *table, struct directory *directory);
+/* The same if there are more prefixes than the directory is made for. */
 void grow_directory(struct prefix_table *table, struct directory *directory);
 /* For hashes in turn: puts the prefix of this length of those that nothing covers, until a segment has to grow; with
    tags from this one on, until one is covered. Returns after how many. The sum of the table is left to the

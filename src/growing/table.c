@@ -335,11 +335,45 @@ roost_status table_add(struct prefix_table *table, uint64_t prefix)
     return status;
 }
 
+/* Prefixes that lie close together mostly are a part of many, which come in order, a part at a time (a state in
+   chunks). They would crowd one segment after the other, which would be built anew for each part. So the table is cut
+   for as many as there are if all hashes have as many: a few segments a time, as much work as the prefixes are. */
+#define FEWEST_CLOSE 16
+#define WORK_OF_ONE  8  /* a prefix that is added */
+#define WORK_OF_CUT  32 /* beside the prefixes of the segment */
+
+/* How many segments there will be, if they are: a quarter fewer, since what few prefixes tell is often too much. */
+static uint64_t segments_for(const struct prefix_table *table, const uint64_t *prefixes, uint64_t count)
+{
+    uint64_t span = last_covered(prefixes[count - 1]) - first_covered(prefixes[0]);
+    return UINT64_MAX / (span / count + 1) / table->target / 4 * 3;
+}
+
+static bool are_close(const struct prefix_table *table, const uint64_t *prefixes, uint64_t count)
+{
+    return table->root && count >= FEWEST_CLOSE && segments_for(table, prefixes, count) > segments_of(table->root);
+}
+
+static void cut_for(struct prefix_table *table, const uint64_t *prefixes, uint64_t count)
+{
+    struct directory *root = table->root;
+    uint64_t segments = segments_for(table, prefixes, count), work = 0;
+    while (segments_of(root) < segments && work <= WORK_OF_ONE * count) {
+        node next = root->upper[root->split];
+        work += WORK_OF_CUT + (is_nested(next) ? 0 : segment_of(next)->prefixes);
+        if (!cut_directory(table, root))
+            return;
+    }
+}
+
 roost_status table_add_all(struct prefix_table *table, const uint64_t *prefixes, uint64_t count)
 {
     if (count == 0)
         return ROOST_OK;
-    if (!table->root || count > table->count / 2)
+    bool close = are_close(table, prefixes, count);
+    if (close)
+        cut_for(table, prefixes, count);
+    if (!table->root || (count > table->count / 2 && !close))
         return table_rebuild_with(table, prefixes, count);
     if (count == 1)
         return table_add(table, *prefixes);

@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "base/sort.h"
 #include "filter/configuration.h"
 #include "growing/search.h"
 #include "growing/table.h"
@@ -477,6 +478,48 @@ static void the_rate_is_what_the_prefixes_cover(void **state)
     }
 }
 
+/* The fullest segment, which no crowd has grown beyond its double. */
+static uint32_t fullest(const struct prefix_table *table)
+{
+    uint32_t most = 0;
+    for (uint64_t i = 0; i < segments_of(table->root); i++) {
+        node child = *child_at(table->root, i);
+        assert_false(is_nested(child));
+        most = segment_of(child)->prefixes > most ? segment_of(child)->prefixes : most;
+    }
+    return most;
+}
+
+/* A state that comes in chunks, in the order of hashes: no chunk has to build anew what the chunks before it built. */
+static void what_comes_in_order_crowds_no_segment(void **state)
+{
+    enum { ALL = 60000, CHUNK = 33, LENGTH = 30 };
+    struct random_source random = random_from_seed(test_seed(2016));
+    struct prefix_table table = new_table(256);
+    uint64_t *prefixes = calloc(2 * ALL, sizeof *prefixes), count = 1;
+    uint32_t most = 0;
+    (void)state;
+    for (uint64_t i = 0; i < ALL; i++)
+        prefixes[i] = prefix_of(random_next(&random), LENGTH);
+    sort_numbers(prefixes, prefixes + ALL, ALL, 64);
+    for (uint64_t i = 1; i < ALL; i++)
+        if (prefixes[i] != prefixes[count - 1])
+            prefixes[count++] = prefixes[i];
+    for (uint64_t done = 0, some; done < count; done += some) {
+        some = count - done < CHUNK ? count - done : CHUNK;
+        assert_ok(table_add_all(&table, prefixes + done, some));
+        most = done >= ALL / 10 && fullest(&table) > most ? fullest(&table) : most;
+    }
+    printf("%llu segments for %llu prefixes, %u in the fullest\n", (unsigned long long)segments_of(table.root),
+           (unsigned long long)table.count, most);
+    assert_true(table_check(&table) && table.count == count);
+    assert_true(most <= 3 * 256);
+    for (uint64_t i = 0; i < count; i++)
+        assert_true(table_contains(&table, first_covered(prefixes[i])));
+    table_release(&table);
+    free(prefixes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -484,6 +527,7 @@ int main(void)
         cmocka_unit_test(a_merge_is_the_union_of_both),
         cmocka_unit_test(a_refused_allocation_leaves_the_set_as_it_was),
         cmocka_unit_test(the_rate_is_what_the_prefixes_cover),
+        cmocka_unit_test(what_comes_in_order_crowds_no_segment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
