@@ -254,7 +254,7 @@ static ALWAYS_INLINE void part_some(struct prefix_run *run, struct prefix_run *l
         bool spans = (prefix & (bit - 1)) == 0, above = (prefix & bit) != 0;
         lower->prefixes[low] = prefix;
         run->prefixes[high] = prefix;
-        if (run->tags)
+        if (run->tags) // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): both have tags, or neither
             run->tags[high] = lower->tags[low] = run->tags[i];
         low += spans | !above;
         high += spans | above;
