@@ -214,14 +214,19 @@ static inline roost_filter *clone_of(const roost_filter *filter)
     return copy;
 }
 
-static inline roost_filter *through_bytes(const roost_filter *filter)
+static inline roost_filter *through_bytes_in(const roost_filter *filter, const roost_environment *environment)
 {
     roost_buffer frame;
     roost_filter *decoded;
     assert_ok(roost_filter_encode(filter, &frame));
-    assert_ok(roost_filter_decode(&decoded, frame.data, frame.size, NULL));
+    assert_ok(roost_filter_decode(&decoded, frame.data, frame.size, environment));
     roost_buffer_release(&frame);
     return decoded;
+}
+
+static inline roost_filter *through_bytes(const roost_filter *filter)
+{
+    return through_bytes_in(filter, NULL);
 }
 
 static inline roost_info info_of(const roost_filter *filter)

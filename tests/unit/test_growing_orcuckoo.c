@@ -4,8 +4,7 @@
  * What comes from strangers is made by hand: any prefix with any dot.
  */
 #include "meter.h"
-
-#include <malloc.h>
+#include "moving.h"
 
 #include "growing/growing_orcuckoo.h"
 #include "growing/directory.h"
@@ -257,18 +256,6 @@ static void a_clone_is_copied_whole(void **state)
 }
 
 /* ---- all jobs at once -------------------------------------------------------------------------------------------- */
-
-static void *move_always(void *context, void *memory)
-{
-    (void)context;
-    size_t size = malloc_usable_size(memory);
-    void *elsewhere = malloc(size);
-    assert_non_null(elsewhere);
-    memcpy(elsewhere, memory, size);
-    memset(memory, 0xdd, size);
-    free(memory);
-    return elsewhere;
-}
 
 /* Few elements with many copies, and prefixes of all lengths, with dots in a row. */
 static void crowd_some(roost_filter *filter, struct random_source *random, uint32_t count, uint32_t *counter)

@@ -3,9 +3,9 @@
  * hold stays what it was, nothing points to where it was before, and nothing leaks: the old places are released at
  * once, and those who test run this under sanitizers.
  */
-#include <malloc.h>
 
 #include "check.h"
+#include "moving.h"
 
 enum { KEYS = 500, ROUNDS = 120 };
 
@@ -20,14 +20,8 @@ static void *move_some(void *context, void *memory)
     struct moving *moving = context;
     if (random_choice(&moving->random, moving->of))
         return NULL;
-    size_t size = malloc_usable_size(memory);
-    void *elsewhere = malloc(size);
-    assert_non_null(elsewhere);
-    memcpy(elsewhere, memory, size);
-    memset(memory, 0xdd, size);
-    free(memory);
     moving->moved++;
-    return elsewhere;
+    return moved_elsewhere(memory);
 }
 
 static roost_config config_of(uint64_t number)

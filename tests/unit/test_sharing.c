@@ -59,21 +59,12 @@ static uint32_t keys_for(const roost_filter *filter)
     return removes(filter) ? 2000 : 15000;
 }
 
-static roost_filter *decoded(const roost_filter *filter, const roost_environment *environment)
-{
-    roost_buffer frame;
-    roost_filter *copy;
-    assert_ok(roost_filter_encode(filter, &frame));
-    assert_ok(roost_filter_decode(&copy, frame.data, frame.size, environment));
-    roost_buffer_release(&frame);
-    return copy;
-}
-
 static void copy_one(struct pool *pool, unsigned from, unsigned to)
 {
     for (unsigned side = 0; side < SIDES; side++) {
         roost_filter *original = pool->filters[side][from];
-        roost_filter *copy = side == SHARING ? clone_of(original) : decoded(original, &pool->environments[side]);
+        roost_filter *copy =
+            side == SHARING ? clone_of(original) : through_bytes_in(original, &pool->environments[side]);
         cut_finely(copy);
         roost_filter_free(pool->filters[side][to]);
         pool->filters[side][to] = copy;

@@ -4,8 +4,7 @@
  * layout. Without memory neither changes, and a filter of one element takes little.
  */
 #include "meter.h"
-
-#include <malloc.h>
+#include "moving.h"
 
 #include "growing/growing_orcuckoo.h"
 #include "roost/incremental.h"
@@ -167,18 +166,6 @@ static void copy_in_slices(roost_filter **filter)
     as_observed(copy)->actor = actor; /* it goes on as the same replica */
     roost_filter_free(*filter);
     *filter = copy;
-}
-
-static void *move_always(void *context, void *memory)
-{
-    (void)context;
-    size_t size = malloc_usable_size(memory);
-    void *elsewhere = malloc(size);
-    assert_non_null(elsewhere);
-    memcpy(elsewhere, memory, size);
-    memset(memory, 0xdd, size);
-    free(memory);
-    return elsewhere;
 }
 
 static void move_and_copy(struct twins *twins, struct random_source *random)
