@@ -8,6 +8,7 @@
 #include "module/base/context.h"
 #include "module/base/replies.h"
 #include "module/base/settings.h"
+#include "module/job/copying.h"
 #include "module/job/key_job.h"
 #include "module/value/chunks.h"
 
@@ -17,7 +18,6 @@
 #define FORGET_AFTER   300000 /* milliseconds without a request for the next chunk */
 #define IN_USE         10000  /* milliseconds after a chunk in which the next one is expected */
 #define LARGE_FILTER   ((size_t)2 << 20)
-#define PAGES_A_STEP   64
 
 #define ERROR_BUSY "ERR too many dumps are being read: try again in ten seconds, or when they are complete"
 
@@ -190,8 +190,7 @@ static int reply_first(RedisModuleCtx *ctx, struct dump *dump)
 struct dump_job {
     struct key_job job;
     struct value memory; /* counts and limits the memory of the copy */
-    roost_copy_job *copying;
-    roost_filter *copy;
+    struct copying copying;
     uint8_t header[HEADER_BYTES];
     pthread_t thread;
     bool begun; /* the thread */
@@ -208,10 +207,9 @@ static void *encode(void *context)
 {
     struct dump_job *dump = context;
     roost_buffer body = {0};
-    dump->status = roost_filter_encode(dump->copy, &body);
-    dump->digest = roost_filter_digest(dump->copy);
-    roost_filter_free(dump->copy);
-    dump->copy = NULL;
+    dump->status = roost_filter_encode(dump->copying.copy, &body);
+    dump->digest = roost_filter_digest(dump->copying.copy);
+    copying_free(&dump->copying);
     if (dump->status == ROOST_OK) {
         header_end(dump->header, (struct header_place){dump->header}, body.size);
         dump->size = HEADER_BYTES + body.size;
@@ -224,21 +222,9 @@ static void *encode(void *context)
     return NULL;
 }
 
-static roost_status copy_some(struct dump_job *dump, struct filter_value *filter)
+/* Once the copy is complete. */
+static roost_status begin_thread(struct dump_job *dump, struct filter_value *filter)
 {
-    roost_environment environment = environment_for_job(&dump->memory);
-    roost_status status = ROOST_OK;
-    bool done = false;
-    if (!dump->copying)
-        status = roost_copy_job_new(&dump->copying, filter->filter, &environment);
-    if (status == ROOST_OK)
-        status = roost_copy_job_step(dump->copying, filter->filter, &done, PAGES_A_STEP);
-    if (status != ROOST_OK || done)
-        filter_value_extra(filter)->copier = NULL;
-    if (status != ROOST_OK || !done)
-        return status;
-    dump->copy = roost_copy_job_finish(dump->copying);
-    dump->copying = NULL;
     filter_value_header(filter, dump->header, ENCODE_COPY);
     dump->begun = pthread_create(&dump->thread, NULL, encode, dump) == 0;
     return dump->begun ? ROOST_OK : ROOST_NO_MEMORY;
@@ -247,18 +233,15 @@ static roost_status copy_some(struct dump_job *dump, struct filter_value *filter
 static enum progress copy_step(RedisModuleCtx *ctx, struct dump_job *dump)
 {
     struct target target;
-    bool waits = false;
+    enum progress progress = ALL_DONE;
     if (!key_job_open(ctx, &dump->job, &target, REDISMODULE_READ))
         dump->error = "STALE the key has changed while it was read";
-    else if (extra_of(target.filter)->copier && extra_of(target.filter)->copier != dump)
-        waits = true;
-    else {
-        filter_value_extra(target.filter)->copier = dump;
-        dump->status = copy_some(dump, target.filter);
-    }
+    else
+        progress = copy_some(&dump->copying, target.filter, &dump->memory, &dump->status);
+    if (progress == ALL_DONE && !dump->error && dump->status == ROOST_OK)
+        dump->status = begin_thread(dump, target.filter);
     target_close(&target);
-    bool over = dump->error || dump->status != ROOST_OK;
-    return over ? ALL_DONE : waits || dump->begun ? NOTHING_TO_DO_NOW : MORE_TO_DO;
+    return dump->begun ? NOTHING_TO_DO_NOW : progress;
 }
 
 /* One at a time, so that the server holds one copy at most. */
@@ -304,8 +287,8 @@ static void free_dump(struct job *job)
     struct dump_job *dump = (struct dump_job *)job;
     key_job_release(&dump->job);
     at_work = at_work == dump ? NULL : at_work;
-    roost_copy_job_free(dump->copying);
-    roost_filter_free(dump->copy);
+    copying_end(&dump->copying);
+    copying_free(&dump->copying);
     RedisModule_Free(dump->bytes);
     RedisModule_Free(dump);
 }

@@ -33,6 +33,7 @@
 #include "module/base/settings.h"
 #include "module/key/changes.h"
 #include "module/value/timed.h"
+#include "copying.h"
 #include "digest_job.h"
 #include "key_job.h"
 
@@ -41,8 +42,7 @@
 #define LONG_WORDS   ((size_t)64 << 10) /* for a Bloom filter that is not large: its words are merged as they are */
 #define LARGE_FILTER ((size_t)4 << 20)
 /* With a sparse array each byte may touch a new page. */
-#define PART_BYTES   ((size_t)4 << 10)
-#define PAGES_A_STEP 64 /* to copy */
+#define PART_BYTES ((size_t)4 << 10)
 
 /* Filters of other keys. */
 struct sources {
@@ -50,8 +50,8 @@ struct sources {
     uint64_t *objects;
     roost_filter **copies;
     int count, copied;
-    roost_copy_job *copying; /* of the next one */
-    struct shown shown;      /* of the first one */
+    struct copying copying; /* of the next one */
+    struct shown shown;     /* of the first one */
 };
 
 struct merge_job {
@@ -125,7 +125,7 @@ static void free_sources(struct sources *sources)
 {
     if (!sources)
         return;
-    roost_copy_job_free(sources->copying);
+    copying_free(&sources->copying);
     for (int i = 0; i < sources->count; i++)
         roost_filter_free(sources->copies[i]);
     RedisModule_Free(sources->copies);
@@ -151,8 +151,10 @@ static void free_merge(struct job *job)
         RedisModule_FreeString(NULL, merge->frame);
     for (int i = 0; merge->sources && i < merge->sources->count; i++)
         RedisModule_FreeString(NULL, merge->sources->keys[i]);
-    if (merge->sources)
+    if (merge->sources) {
         RedisModule_Free(merge->sources->keys);
+        copying_end(&merge->sources->copying);
+    }
     if (pthread_create(&thread, NULL, release, merge) == 0)
         pthread_detach(thread);
     else
@@ -274,46 +276,22 @@ static bool begin_thread(struct merge_job *merge)
     return pthread_create(&merge->thread, NULL, read_frame, merge) == 0;
 }
 
-/* Two jobs that copied one filter at the same time would make each other begin again. */
-static bool is_copied_by_another(struct filter_value *filter, const struct merge_job *merge)
-{
-    if (extra_of(filter)->copier && extra_of(filter)->copier != merge)
-        return true;
-    filter_value_extra(filter)->copier = merge;
-    return false;
-}
-
-static roost_status copy_pages(struct merge_job *merge, struct filter_value *filter, bool *done)
-{
-    struct sources *sources = merge->sources;
-    roost_environment environment = environment_for_job(&merge->memory);
-    roost_status status = ROOST_OK;
-    *done = false;
-    if (!sources->copying)
-        status = roost_copy_job_new(&sources->copying, filter->filter, &environment);
-    if (status == ROOST_OK)
-        status = roost_copy_job_step(sources->copying, filter->filter, done, PAGES_A_STEP);
-    if (*done || status != ROOST_OK)
-        filter_value_extra(filter)->copier = NULL;
-    return status;
-}
-
 static enum progress copy_source(RedisModuleCtx *ctx, struct merge_job *merge)
 {
     struct sources *sources = merge->sources;
     struct target source;
-    bool done = false, waits = false;
+    enum progress progress = ALL_DONE;
     target_open(&source, ctx, sources->keys[sources->copied], REDISMODULE_READ);
     if (!source.filter || source.filter->object != sources->objects[sources->copied])
         merge->merged.error = "STALE a key has changed while it was copied";
-    else if (!(waits = is_copied_by_another(source.filter, merge)))
-        merge->merged.status = copy_pages(merge, source.filter, &done);
+    else
+        progress = copy_some(&sources->copying, source.filter, &merge->memory, &merge->merged.status);
     target_close(&source);
-    if (done && merge->merged.status == ROOST_OK) {
-        sources->copies[sources->copied++] = roost_copy_job_finish(sources->copying);
-        sources->copying = NULL;
-    }
-    return merge->merged.error || merge->merged.status != ROOST_OK ? ALL_DONE : waits ? NOTHING_TO_DO_NOW : MORE_TO_DO;
+    if (progress != ALL_DONE || merge->merged.error || merge->merged.status != ROOST_OK)
+        return progress;
+    sources->copies[sources->copied++] = sources->copying.copy;
+    sources->copying = (struct copying){0};
+    return MORE_TO_DO;
 }
 
 /* The thread starts when all copies are complete. */

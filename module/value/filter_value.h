@@ -33,7 +33,6 @@ struct shown {
 struct filter_extra {
     uint64_t identity;
     roost_cursor replicated;
-    const void *copier; /* the job that copies it, or NULL; job/merging.c */
 };
 
 /* Small: servers have many of them. */

@@ -693,6 +693,29 @@ def test_large_copies_and_syncs_while_others_write():
             s("FLUSHALL")
 
 
+def test_a_key_that_is_renamed_while_it_is_copied():
+    """Nobody waits for a copy that was abandoned."""
+    with server() as s:
+        s("ROOST.CREATE", "a", "KIND", "bloom", "CAPACITY", 10**8), fill(s, "a", range(60000))
+        memory = lambda: s.client.info("memory")["used_memory"]
+
+        def copied(*command):
+            before = memory()
+            waiting = Waiting(s, *command)
+            wait_for(lambda: memory() > before + (2 << 20) or not is_waiting(s), "the first pages")
+            return waiting
+
+        waiting = copied("ROOST.MERGESTORE", "b", "a")
+        s("RENAME", "a", "c")
+        assert "STALE" in str(waiting.answer())
+        assert s("ROOST.DUMP", "c", "0")[0]
+        s("ROOST.ADD", "c", "another state")
+        waiting = copied("ROOST.DUMP", "c", "0")
+        s("RENAME", "c", "d")
+        assert "STALE" in str(waiting.answer())
+        assert s("ROOST.MERGESTORE", "b", "d") == b"OK" and s.digest("b") == s.digest("d")
+
+
 def test_a_key_that_goes_while_it_is_read():
     with server() as s:
         s("ROOST.CREATE", "a", *KINDS["growing-set"])
