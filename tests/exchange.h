@@ -158,7 +158,7 @@ struct exchange {
 
 static struct {
     uint64_t exchanges, replies[16], failures, disturbed, replaced, ended_equal, ended_unequal;
-    uint64_t stages[2]; /* of reply jobs */
+    uint64_t stages[ROOST_REPLY_DONE]; /* of reply jobs */
 } tally;
 
 static inline void count_reply(struct exchange *exchange, const roost_buffer *reply)
@@ -198,11 +198,25 @@ static inline void read_meanwhile(struct exchange *exchange, roost_reply_job *jo
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
+/* A page of the copy that the job wants; the filter changes between two of them. */
+static inline void copy_some(roost_reply_job *job, roost_filter *filter, roost_copy_job **copying)
+{
+    bool done;
+    if (!*copying)
+        assert_ok(roost_copy_job_new(copying, filter, NULL));
+    assert_ok(roost_copy_job_step(*copying, filter, &done, 1));
+    if (done) {
+        roost_reply_job_take_copy(job, filter, roost_copy_job_finish(*copying));
+        *copying = NULL;
+    }
+}
+
 /* A job whose filter was replaced is abandoned, and the new one gets the request. */
 static inline void answer_by_job(struct exchange *exchange, roost_buffer *reply, const roost_buffer *request)
 {
     roost_filter *filter = *exchange->responder;
     roost_reply_job *job;
+    roost_copy_job *copying = NULL;
     bool changed;
     exchange->is_another = false;
     assert_ok(roost_reply_job_new(&job, filter, &changed, request->data, request->size, NULL));
@@ -210,10 +224,13 @@ static inline void answer_by_job(struct exchange *exchange, roost_buffer *reply,
         exchange->between(exchange, exchange->context);
         if (exchange->is_another) {
             roost_reply_job_free(job);
+            roost_copy_job_free(copying);
             exchange->answered = roost_sync_reply(*exchange->responder, reply, NULL, request->data, request->size);
             return;
         }
-        if (stage == ROOST_REPLY_READ && exchange->by_threads)
+        if (stage == ROOST_REPLY_COPY)
+            copy_some(job, filter, &copying);
+        else if (stage == ROOST_REPLY_READ && exchange->by_threads)
             read_meanwhile(exchange, job);
         else if (stage == ROOST_REPLY_READ)
             roost_reply_job_read(job);
@@ -227,7 +244,7 @@ static inline void answer_by_job(struct exchange *exchange, roost_buffer *reply,
 static inline void answer_one(struct exchange *exchange, roost_buffer *reply, const roost_buffer *request)
 {
     roost_filter *filter = *exchange->responder;
-    if (exchange->between && roost_filter_shares_copies(filter)) {
+    if (exchange->between) {
         answer_by_job(exchange, reply, request);
         count_reply(exchange, reply);
         return;

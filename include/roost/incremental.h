@@ -113,28 +113,35 @@ ROOST_API bool roost_filter_shares_copies(const roost_filter *filter);
 
 /*
  * The reply to a request of a sync, as roost_sync_reply makes it, in stages. What takes long, reading all of the filter,
- * needs no filter: it reads a copy that shares memory. Only for filters with roost_filter_shares_copies.
+ * needs no filter: it reads a copy.
  *
  *     roost_reply_job_new     looks at the request, and merges what comes with it if that is a delta
  *     then, while roost_reply_job_get_stage returns
+ *     ROOST_REPLY_COPY        roost_reply_job_take_copy: with a copy of the filter, as the caller likes to make it
  *     ROOST_REPLY_READ        roost_reply_job_read: takes long; on any thread, without the filter
  *     ROOST_REPLY_STEP        roost_reply_job_step: a fraction of a millisecond, with the filter
  *     ROOST_REPLY_DONE        roost_reply_job_finish returns the reply, and frees the job
  *
  * Between two calls the filter may be used in any way. Each step may change it, and the reply says to the peer whether
  * others did. A job that is abandoned leaves a filter that holds a part of what the request would have changed.
+ *
+ * Steps ask for the digest of the filter: roost_filter_precompute_digest comes before them, for Bloom filters.
  */
 typedef struct roost_reply_job roost_reply_job;
 
 /* What a reply job does next. */
-typedef enum roost_reply_stage { ROOST_REPLY_READ = 0, ROOST_REPLY_STEP = 1, ROOST_REPLY_DONE = 2 } roost_reply_stage;
+typedef enum roost_reply_stage {
+    ROOST_REPLY_COPY = 0,
+    ROOST_REPLY_READ = 1,
+    ROOST_REPLY_STEP = 2,
+    ROOST_REPLY_DONE = 3
+} roost_reply_stage;
 
 /*
- * Begins to reply to a request, which has to stay where it is until the job is done. `environment` is that of the copy
- * and of the job's own memory. `*changed` tells whether the filter changed. On failure `*job` is NULL.
+ * Begins to reply to a request, which has to stay where it is until the job is done. `environment` is that of the job's
+ * own memory. `*changed` tells whether the filter changed. On failure `*job` is NULL.
  *
- * Errors: ROOST_UNSUPPORTED where copies do not share memory. Errors of the request itself are returned by
- * roost_reply_job_finish.
+ * Errors: ROOST_NO_MEMORY. Errors of the request itself are returned by roost_reply_job_finish.
  */
 ROOST_API ROOST_MUST_CHECK roost_status roost_reply_job_new(roost_reply_job **job, roost_filter *filter, bool *changed,
                                                             const void *request, size_t size,
@@ -142,6 +149,12 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_reply_job_new(roost_reply_job **jo
 
 /* Returns what comes next. */
 ROOST_API roost_reply_stage roost_reply_job_get_stage(const roost_reply_job *job);
+
+/*
+ * `copy` has the state that the filter has now, by roost_filter_clone or a copy job. It belongs to the job from now on,
+ * which frees it as soon as it is read.
+ */
+ROOST_API void roost_reply_job_take_copy(roost_reply_job *job, const roost_filter *filter, roost_filter *copy);
 
 /* Reads the copy, and frees it. */
 ROOST_API void roost_reply_job_read(roost_reply_job *job);

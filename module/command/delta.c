@@ -9,11 +9,6 @@
 
 /* ---- whole states of large filters ------------------------------------------------------------------------------- */
 
-struct delta_reading {
-    struct state_reading state;
-    roost_cursor cursor;
-};
-
 static int reply_delta(RedisModuleCtx *ctx, roost_cursor cursor, roost_buffer *frame, roost_status status)
 {
     if (status != ROOST_OK)
@@ -27,25 +22,16 @@ static int reply_delta(RedisModuleCtx *ctx, roost_cursor cursor, roost_buffer *f
 
 static int delta_reply(RedisModuleCtx *ctx, struct reading *reading)
 {
-    struct delta_reading *delta = (struct delta_reading *)reading;
-    return reply_delta(ctx, delta->cursor, &delta->state.frame, delta->state.status);
+    struct state_reading *state = (struct state_reading *)reading;
+    return reply_delta(ctx, state->cursor, &state->frame, state->placed ? state->status : ROOST_NO_MEMORY);
 }
 
-static const struct reading_verb delta_verb = {.size = sizeof(struct delta_reading),
+static const struct reading_verb delta_verb = {.size = sizeof(struct state_reading),
                                                .stage = state_reading_stage,
+                                               .copied = state_reading_copied,
                                                .read = state_reading_read,
                                                .reply = delta_reply,
                                                .release = state_reading_release};
-
-/* The cursor is that of the moment of the copy. */
-static int state_on_thread(struct target *target, roost_cursor cursor)
-{
-    struct reading *reading = reading_new(&delta_verb, target, NULL);
-    struct delta_reading *delta = (struct delta_reading *)reading;
-    delta->cursor = cursor;
-    roost_status status = state_reading_copy(&delta->state, target);
-    return status == ROOST_OK ? reading_begin(reading, target) : reading_refuse(reading, target, status);
-}
 
 /* ---- commands ---------------------------------------------------------------------------------------------------- */
 
@@ -67,7 +53,7 @@ int delta_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (status == ROOST_OK && !extra_of(target.filter)->replicated.incarnation)
         filter_value_extra(target.filter)->replicated = cursor; /* everything so far was replicated */
     if (status == ROOST_OK && alone && frame.size == 0)
-        return state_on_thread(&target, cursor);
+        return reading_begin(reading_new(&delta_verb, &target, NULL), &target);
     target_close(&target);
     return reply_delta(ctx, cursor, &frame, status);
 }

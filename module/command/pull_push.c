@@ -90,11 +90,16 @@ struct pulled {
     RedisModuleString *frame;
 };
 
-static void pull_all_but_frame(struct target *target, struct pulled *pulled)
+static void pull_generation(struct target *target, struct pulled *pulled)
 {
     pulled->there = true;
     pulled->generation = target_generation(target);
     pulled->time = tombstones_time(RedisModule_GetSelectedDb(target->ctx), target->name);
+}
+
+static void pull_all_but_frame(struct target *target, struct pulled *pulled)
+{
+    pull_generation(target, pulled);
     pulled->placed = filter_value_cursor(target->filter, &pulled->cursor) == ROOST_OK;
     pulled->digest = roost_filter_digest(target->filter->filter);
 }
@@ -150,6 +155,9 @@ static int reply_pulled_state(RedisModuleCtx *ctx, struct reading *reading)
 {
     struct pull_reading *pull = (struct pull_reading *)reading;
     pull->pulled.status = pull->state.status;
+    pull->pulled.cursor = pull->state.cursor;
+    pull->pulled.placed = pull->state.placed;
+    pull->pulled.digest = pull->state.digest;
     reply_pull(ctx, &pull->pulled, (roost_bytes){pull->state.frame.data, pull->state.frame.size});
     roost_buffer_release(&pull->state.frame);
     return REDISMODULE_OK;
@@ -157,6 +165,7 @@ static int reply_pulled_state(RedisModuleCtx *ctx, struct reading *reading)
 
 static const struct reading_verb pull_reading_verb = {.size = sizeof(struct pull_reading),
                                                       .stage = state_reading_stage,
+                                                      .copied = state_reading_copied,
                                                       .read = state_reading_read,
                                                       .reply = reply_pulled_state,
                                                       .release = state_reading_release};
@@ -165,9 +174,8 @@ static int pull_on_thread(struct target *target)
 {
     struct reading *reading = reading_new(&pull_reading_verb, target, NULL);
     struct pull_reading *pull = (struct pull_reading *)reading;
-    pull_all_but_frame(target, &pull->pulled);
-    roost_status status = state_reading_copy(&pull->state, target);
-    return status == ROOST_OK ? reading_begin(reading, target) : reading_refuse(reading, target, status);
+    pull_generation(target, &pull->pulled);
+    return reading_begin(reading, target);
 }
 
 int pull_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

@@ -48,14 +48,25 @@ static const struct digest_verb sync_verb = {sizeof(struct synced), REDISMODULE_
 
 struct sync_reading {
     struct reading reading;
-    roost_reply_job *job;
+    roost_reply_job *job; /* NULL: not begun */
+    roost_status status;  /* of its beginning */
 };
 
 static enum reading_stage sync_stage(const struct reading *reading)
 {
-    static const enum reading_stage stages[] = {
-        [ROOST_REPLY_READ] = TO_BE_READ, [ROOST_REPLY_STEP] = TO_BE_STEPPED, [ROOST_REPLY_DONE] = TO_BE_ANSWERED};
-    return stages[roost_reply_job_get_stage(((const struct sync_reading *)reading)->job)];
+    static const enum reading_stage stages[] = {[ROOST_REPLY_COPY] = TO_BE_COPIED,
+                                                [ROOST_REPLY_READ] = TO_BE_READ,
+                                                [ROOST_REPLY_STEP] = TO_BE_STEPPED,
+                                                [ROOST_REPLY_DONE] = TO_BE_ANSWERED};
+    const struct sync_reading *sync = (const struct sync_reading *)reading;
+    return sync->status != ROOST_OK ? TO_BE_ANSWERED
+           : sync->job              ? stages[roost_reply_job_get_stage(sync->job)]
+                                    : TO_BE_STEPPED;
+}
+
+static void sync_copied(struct reading *reading, struct target *target, roost_filter *copy)
+{
+    roost_reply_job_take_copy(((struct sync_reading *)reading)->job, target->filter->filter, copy);
 }
 
 static void sync_read(struct reading *reading)
@@ -63,15 +74,25 @@ static void sync_read(struct reading *reading)
     roost_reply_job_read(((struct sync_reading *)reading)->job);
 }
 
+/* The digest comes first: it may take long, and stages ask for it. */
 static void sync_step(struct reading *reading, struct target *target)
 {
-    target_step_sync(target, ((struct sync_reading *)reading)->job);
+    struct sync_reading *sync = (struct sync_reading *)reading;
+    roost_environment environment = environment_for_job(&reading->memory);
+    if (digest_step(target))
+        return;
+    if (sync->job)
+        target_step_sync(target, sync->job);
+    else
+        sync->status = target_begin_sync(target, &sync->job, argument_bytes(reading->argument), &environment);
 }
 
 static int sync_reply(RedisModuleCtx *ctx, struct reading *reading)
 {
     struct sync_reading *sync = (struct sync_reading *)reading;
     roost_buffer reply;
+    if (sync->status != ROOST_OK)
+        return reply_status(ctx, sync->status);
     roost_status status = roost_reply_job_finish(sync->job, &reply);
     sync->job = NULL;
     int replied = reply_message(ctx, (roost_bytes){reply.data, reply.size}, status);
@@ -85,15 +106,13 @@ static void sync_release(struct reading *reading)
 }
 
 static const struct reading_verb sync_reading_verb = {
-    sizeof(struct sync_reading), sync_stage, sync_read, sync_step, sync_reply, sync_release};
+    sizeof(struct sync_reading), sync_stage, sync_copied, sync_read, sync_step, sync_reply, sync_release};
 
 static int sync_on_thread(struct target *target, RedisModuleString *message)
 {
     struct reading *reading = reading_new(&sync_reading_verb, target, message);
-    roost_environment environment = environment_for_job(&reading->memory);
-    roost_status status = target_begin_sync(target, &((struct sync_reading *)reading)->job,
-                                            argument_bytes(reading->argument), &environment);
-    return status == ROOST_OK ? reading_begin(reading, target) : reading_refuse(reading, target, status);
+    sync_step(reading, target);
+    return reading_begin(reading, target);
 }
 
 int sync_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

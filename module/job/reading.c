@@ -4,15 +4,16 @@
  *     main thread   command: copy, block the client        step: changes, if any       reply callback
  *     thread                        read the copy, free it; write the reply if it is complete
  *
- * The copy takes some microseconds (../../src/growing/segment.c: clones share segments). It is freed before the filter
- * is changed, so that what the two shared need not be copied. A reply may have many megabytes: the thread writes it to
- * a buffer of its own, which the server appends to that of the client without copying it.
+ * The copy of a scalable cuckoo filter takes some microseconds (../../src/growing/segment.c: clones share segments).
+ * Others are copied page by page in time slices (copying.h). The copy is freed before the filter is changed, so that
+ * what the two shared need not be copied. A reply may have many megabytes: the thread writes it to a buffer of its own,
+ * which the server appends to that of the client without copying it.
  *
  * What may happen meanwhile:
  *
- *     the key is deleted, replaced or renamed   a reply that needs no further step is that of the moment of the command;
+ *     the key is deleted, replaced or renamed   a reply that needs no further step is that of the moment of the copy;
  *                                               otherwise an error
- *     clients change the filter                 the reply is that of the moment of the command; of a sync see
+ *     clients change the filter                 the reply is that of the moment of the copy; of a sync see
  *                                               roost/incremental.h
  *     the client disconnects                    the job goes on
  *     the server becomes a replica              an error, if there is something to change
@@ -24,16 +25,19 @@
 #include "module/base/context.h"
 #include "module/base/replies.h"
 #include "module/base/settings.h"
+#include "module/value/timed.h"
 
-#define LARGE_FILTER ((size_t)512 << 10)
-#define MOST_THREADS 2
+#define LARGE_FILTER  ((size_t)512 << 10)
+#define LARGE_TO_COPY ((size_t)2 << 20) /* page by page */
+#define MOST_THREADS  2
 
 static unsigned threads; /* at work */
 
 bool reading_is_long(const struct target *target)
 {
-    return target->filter->value.bytes > LARGE_FILTER && roost_filter_shares_copies(target->filter->filter) &&
-           can_wait(target->ctx);
+    const roost_filter *filter = target->filter->filter;
+    size_t large = roost_filter_shares_copies(filter) ? LARGE_FILTER : LARGE_TO_COPY;
+    return target->filter->value.bytes > large && !is_timed(filter) && can_wait(target->ctx);
 }
 
 /* ---- the thread -------------------------------------------------------------------------------------------------- */
@@ -84,17 +88,38 @@ static bool is_at_work(struct reading *reading)
 
 /* ---- the main thread --------------------------------------------------------------------------------------------- */
 
-static enum progress step_with_key(RedisModuleCtx *ctx, struct reading *reading)
+static enum progress copy_with_key(struct reading *reading, struct target *target, roost_status *status)
+{
+    enum progress progress = copy_some(&reading->copying, target->filter, &reading->memory, status);
+    if (progress != ALL_DONE || *status != ROOST_OK)
+        return progress;
+    roost_filter *copy = reading->copying.copy;
+    reading->copying = (struct copying){0};
+    reading->verb->copied(reading, target, copy);
+    return MORE_TO_DO;
+}
+
+static enum progress step_with_key(struct reading *reading, struct target *target)
+{
+    if (reading->verb->stage(reading) == TO_BE_COPIED)
+        return copy_with_key(reading, target, &reading->failed);
+    reading->verb->step(reading, target);
+    return MORE_TO_DO;
+}
+
+static enum progress open_and_step(RedisModuleCtx *ctx, struct reading *reading)
 {
     struct target target;
-    if (!may_write(ctx, &reading->error))
+    enum progress progress = ALL_DONE;
+    bool writes = reading->verb->step != NULL;
+    if (writes && !may_write(ctx, &reading->error))
         return reading->error ? ALL_DONE : NOTHING_TO_DO_NOW;
-    if (key_job_open(ctx, &reading->job, &target, REDISMODULE_READ | REDISMODULE_WRITE))
-        reading->verb->step(reading, &target);
+    if (key_job_open(ctx, &reading->job, &target, writes ? REDISMODULE_READ | REDISMODULE_WRITE : REDISMODULE_READ))
+        progress = step_with_key(reading, &target);
     else
         reading->error = "STALE the key has changed while it was read";
     target_close(&target);
-    return reading->error ? ALL_DONE : MORE_TO_DO;
+    return reading->error ? ALL_DONE : progress;
 }
 
 static enum progress reading_step(RedisModuleCtx *ctx, struct job *job)
@@ -107,8 +132,9 @@ static enum progress reading_step(RedisModuleCtx *ctx, struct job *job)
     switch (reading->verb->stage(reading)) {
     case TO_BE_READ:
         return begin_thread(reading);
+    case TO_BE_COPIED:
     case TO_BE_STEPPED:
-        return step_with_key(ctx, reading);
+        return open_and_step(ctx, reading);
     default:
         return ALL_DONE;
     }
@@ -119,6 +145,8 @@ static int reading_reply(RedisModuleCtx *ctx, struct job *job)
     struct reading *reading = (struct reading *)job;
     if (reading->error)
         return RedisModule_ReplyWithError(ctx, reading->error);
+    if (reading->failed != ROOST_OK)
+        return reply_status(ctx, reading->failed);
     return reading->replied ? REDISMODULE_OK : reading->verb->reply(ctx, reading);
 }
 
@@ -126,6 +154,8 @@ static void reading_free(struct job *job)
 {
     struct reading *reading = (struct reading *)job;
     key_job_release(&reading->job);
+    copying_end(&reading->copying);
+    copying_free(&reading->copying);
     reading->verb->release(reading);
     if (reading->argument)
         RedisModule_FreeString(NULL, reading->argument);
@@ -147,6 +177,11 @@ struct reading *reading_new(const struct reading_verb *verb, const struct target
 
 int reading_begin(struct reading *reading, struct target *target)
 {
+    roost_status status = ROOST_OK;
+    if (reading->verb->stage(reading) == TO_BE_COPIED)
+        copy_with_key(reading, target, &status);
+    if (status != ROOST_OK)
+        return reading_refuse(reading, target, status);
     if (!is_complete(reading))
         return key_job_begin(&reading->job, target);
     target_close(target);
@@ -164,33 +199,27 @@ int reading_refuse(struct reading *reading, struct target *target, roost_status 
 
 /* ---- whole states ------------------------------------------------------------------------------------------------ */
 
-roost_status state_reading_copy(struct state_reading *state, struct target *target)
-{
-    roost_environment environment = environment_for_job(&state->reading.memory);
-    roost_copy_job *copying;
-    bool done;
-    roost_status status = roost_copy_job_new(&copying, target->filter->filter, &environment);
-    if (status != ROOST_OK)
-        return status;
-    status = roost_copy_job_step(copying, target->filter->filter, &done, 1);
-    if (status == ROOST_OK)
-        state->copy = roost_copy_job_finish(copying);
-    else
-        roost_copy_job_free(copying);
-    return status;
-}
-
 enum reading_stage state_reading_stage(const struct reading *reading)
 {
-    return ((const struct state_reading *)reading)->copy ? TO_BE_READ : TO_BE_ANSWERED;
+    const struct state_reading *state = (const struct state_reading *)reading;
+    return state->copy ? TO_BE_READ : state->read ? TO_BE_ANSWERED : TO_BE_COPIED;
+}
+
+void state_reading_copied(struct reading *reading, struct target *target, roost_filter *copy)
+{
+    struct state_reading *state = (struct state_reading *)reading;
+    state->copy = copy;
+    state->placed = filter_value_cursor(target->filter, &state->cursor) == ROOST_OK;
 }
 
 void state_reading_read(struct reading *reading)
 {
     struct state_reading *state = (struct state_reading *)reading;
     state->status = roost_filter_encode(state->copy, &state->frame);
+    state->digest = roost_filter_digest(state->copy);
     roost_filter_free(state->copy);
     state->copy = NULL;
+    state->read = true;
 }
 
 void state_reading_release(struct reading *reading)

@@ -10,8 +10,8 @@
  * Each request changes everything that it asks for or nothing: it is read to its end before the filter is changed.
  *
  * Reply jobs (roost/incremental.h). TRADE, RANGES, LEAVES and STATE read all of the filter. In a server with one thread
- * another thread does that, on a copy that shares memory with the filter. So there is one implementation in stages, and
- * roost_sync_reply goes through them with the filter itself instead of a copy:
+ * another thread does that, on a copy. So there is one implementation in stages, and roost_sync_reply goes through them
+ * with the filter itself instead of a copy:
  *
  *                with the filter               without it            with the filter, in steps
  *     HELLO      reply
@@ -218,30 +218,12 @@ static void note_standing(roost_reply_job *job, const roost_filter *filter)
     job->next = filter->journal->next;
 }
 
-static roost_status copy_source(roost_reply_job *job, roost_filter *filter)
-{
-    roost_copy_job *copying;
-    bool done;
-    roost_status status = roost_copy_job_new(&copying, filter, &job->environment);
-    if (status != ROOST_OK)
-        return status;
-    status = roost_copy_job_step(copying, filter, &done, 1);
-    if (status == ROOST_OK)
-        job->source = roost_copy_job_finish(copying);
-    else
-        roost_copy_job_free(copying);
-    return status;
-}
-
-/* The filter as it is now is read in the next stage. */
+/* The filter as it is now, or as it will be when it is copied, is read in the next stage. */
 static void read_next(roost_reply_job *job, roost_filter *filter, roost_status status)
 {
-    if (status == ROOST_OK && job->at_once)
-        job->source = filter;
-    else if (status == ROOST_OK)
-        status = copy_source(job, filter);
     note_standing(job, filter);
-    job->stage = ROOST_REPLY_READ;
+    job->source = job->at_once ? filter : NULL;
+    job->stage = job->at_once ? ROOST_REPLY_READ : ROOST_REPLY_COPY;
     if (status != ROOST_OK)
         fail(job, filter, status);
 }
@@ -530,7 +512,7 @@ static roost_status resolve_some(roost_reply_job *job, roost_filter *filter)
     if (sync->drop_located)
         return some ? sync->drop_located(filter, &changed, (struct located){job->located.list + from, some}) : ROOST_OK;
     const uint64_t *positions = job->here.numbers ? job->here.numbers + from : NULL;
-    if (sync->read_extra)
+    if (sync->read_extra && job->resolved == to_resolve(job, filter)) /* extra state comes with the last ones */
         return resolve_all_positions(filter, &changed, space_of(job, filter), positions, some, &job->reader);
     return sync->resolve_positions(filter, &changed, space_of(job, filter), positions, some);
 }
@@ -686,8 +668,6 @@ roost_status roost_reply_job_new(roost_reply_job **made, roost_filter *filter, b
     const uint64_t incarnation = filter->journal->incarnation, next = filter->journal->next;
     *changed = false;
     *made = NULL;
-    if (!roost_filter_shares_copies(filter))
-        return ROOST_UNSUPPORTED;
     roost_reply_job *job = memory_allocate(&complete.allocator, sizeof *job);
     if (!job)
         return ROOST_NO_MEMORY;
@@ -702,6 +682,14 @@ roost_status roost_reply_job_new(roost_reply_job **made, roost_filter *filter, b
 roost_reply_stage roost_reply_job_get_stage(const roost_reply_job *job)
 {
     return job->stage;
+}
+
+void roost_reply_job_take_copy(roost_reply_job *job, const roost_filter *filter, roost_filter *copy)
+{
+    note_disturbance(job, filter);
+    note_standing(job, filter);
+    job->source = copy;
+    job->stage = ROOST_REPLY_READ;
 }
 
 void roost_reply_job_step(roost_reply_job *job, roost_filter *filter, bool *changed)

@@ -608,7 +608,14 @@ static roost_status reply_by_job(roost_filter *filter, roost_buffer *reply, bool
         return status;
     for (roost_reply_stage stage; (stage = roost_reply_job_get_stage(job)) != ROOST_REPLY_DONE;) {
         bool more = false;
-        if (stage == ROOST_REPLY_READ)
+        roost_filter *copy;
+        if (stage == ROOST_REPLY_COPY && (status = roost_filter_clone(filter, &copy)) != ROOST_OK) {
+            roost_reply_job_free(job);
+            return status;
+        }
+        if (stage == ROOST_REPLY_COPY)
+            roost_reply_job_take_copy(job, filter, copy);
+        else if (stage == ROOST_REPLY_READ)
             roost_reply_job_read(job);
         else
             roost_reply_job_step(job, filter, &more);
@@ -713,7 +720,7 @@ static void every_allocation_may_fail(void **state)
             for (int way = 0; way < 4; way++)
                 for (int64_t allowed = 0; fail_one(&scene, way & 1, allowed, way & 2, false); allowed++)
                     count++;
-            for (int64_t allowed = 0; kind >= KINDS + 2 && fail_one(&scene, true, allowed, true, true); allowed++)
+            for (int64_t allowed = 0; fail_one(&scene, true, allowed, true, true); allowed++)
                 count++;
             scene_close(&scene);
         }
