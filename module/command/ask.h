@@ -6,18 +6,13 @@
  *     ROOST.ASK key session reply      [session, request], and at the end [session, null, equal, digest, cursor]
  *
  * The client sends a request to the other server with `ROOST.SYNC key request GENERATION generation`, and its answer
- * back as the reply. A session ends with its value, or a minute after its last message. Four are kept per key; another
- * one replaces the oldest.
+ * back as the reply. Sessions: sync_sessions.h.
  */
 #ifndef MODULE_COMMAND_ASK_H
 #define MODULE_COMMAND_ASK_H
 
-#include "module/value/value.h"
+#include "module/base/server.h"
 
 int ask_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
-
-/* Ends the sessions of a filter that is freed, and keeps the memory of a filter with sessions from being moved. */
-extern const struct value_observer sync_sessions_observer;
-void sync_sessions_end(void);
 
 #endif

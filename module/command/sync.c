@@ -78,7 +78,7 @@ static void sync_read(struct reading *reading)
 static void sync_step(struct reading *reading, struct target *target)
 {
     struct sync_reading *sync = (struct sync_reading *)reading;
-    roost_environment environment = environment_for_job(&reading->memory);
+    roost_environment environment = environment_for_job(reading->memory);
     if (digest_step(target))
         return;
     if (sync->job)

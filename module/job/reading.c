@@ -90,7 +90,7 @@ static bool is_at_work(struct reading *reading)
 
 static enum progress copy_with_key(struct reading *reading, struct target *target, roost_status *status)
 {
-    enum progress progress = copy_some(&reading->copying, target->filter, &reading->memory, status);
+    enum progress progress = copy_some(&reading->copying, target->filter, reading->memory, status);
     if (progress != ALL_DONE || *status != ROOST_OK)
         return progress;
     roost_filter *copy = reading->copying.copy;
@@ -159,6 +159,7 @@ static void reading_free(struct job *job)
     reading->verb->release(reading);
     if (reading->argument)
         RedisModule_FreeString(NULL, reading->argument);
+    RedisModule_Free(reading->memory);
     RedisModule_Free(reading);
 }
 
@@ -170,14 +171,27 @@ struct reading *reading_new(const struct reading_verb *verb, const struct target
     const size_t shared = target->filter->value.bytes, limit = settings.memory_limit;
     reading->job.job.class = &reading_class;
     reading->verb = verb;
-    reading->memory.limit = limit < SIZE_MAX - shared ? limit + shared : SIZE_MAX;
+    reading->memory = RedisModule_Calloc(1, sizeof *reading->memory);
+    reading->memory->limit = limit < SIZE_MAX - shared ? limit + shared : SIZE_MAX;
     reading->argument = argument ? hold_for_thread(argument) : NULL;
     return reading;
+}
+
+/* In a transaction, say. The copy was made before: otherwise the filter is read without one (reading_is_long). */
+static void read_at_once(struct reading *reading, struct target *target)
+{
+    while (!is_complete(reading))
+        if (reading->verb->stage(reading) == TO_BE_READ)
+            reading->verb->read(reading);
+        else
+            reading->verb->step(reading, target);
 }
 
 int reading_begin(struct reading *reading, struct target *target)
 {
     roost_status status = ROOST_OK;
+    if (!can_wait(target->ctx))
+        read_at_once(reading, target);
     if (reading->verb->stage(reading) == TO_BE_COPIED)
         copy_with_key(reading, target, &status);
     if (status != ROOST_OK)

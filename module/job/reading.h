@@ -34,7 +34,7 @@ struct reading_verb {
 struct reading {
     struct key_job job;
     const struct reading_verb *verb;
-    struct value memory; /* counts and limits the memory of the copy */
+    struct value *memory; /* counts and limits the memory of the copy; NULL: somebody has taken both */
     struct copying copying;
     RedisModuleString *argument;
     pthread_t thread;

@@ -665,8 +665,8 @@ def test_large_copies_and_syncs_while_others_write():
                     s("ROOST.REM", "a", *range(i, i + 1000))
                 assert all(s("ROOST.EXISTS", "b", *range(60000, 80000)))
             with writer(s, "b", removes) as (added, removed):
-                for _ in range(2):
-                    sync(s, "a", "b")
+                for here, there in ("ab", "ba", "ab"):
+                    sync(s, here, there)
                 cursor, state = s("ROOST.DELTA", "b", 0)
                 generation, at, digest, pulled, _ = s("ROOST.PULL", "b", 0)
             assert generation == 0 and merge_at_once(s, "pulled", pulled) == 1 and s.digest("pulled") == digest.decode()
@@ -747,6 +747,33 @@ def test_a_key_that_goes_while_it_is_read():
         for _ in range(3):
             equal = sync(s, "b", "a")
         assert equal and all(s("ROOST.EXISTS", "b", *range(0, 300000, 7)))
+        initiator_that_goes(s)
+
+
+def initiator_that_goes(s):
+    """A large filter asks, and is replaced by its own copy while the reply is taken in; or the reply comes in a transaction."""
+    s("DEL", "b"), s("COPY", "a", "b"), fill(s, "b", range(10**6, 10**6 + 300))
+    for _ in range(20):
+        session, request = s("ROOST.ASK", "a", 0)
+        reply = s("ROOST.SYNC", "b", request)
+        waiting = Waiting(s, "ROOST.ASK", "a", session, reply)
+        s("COPY", "a", "c", "REPLACE"), s("RENAME", "c", "a")
+        answer = waiting.answer()
+        if isinstance(answer, Exception):
+            assert str(answer).startswith("STALE"), answer
+            break
+        assert answer[1] is None or "no such session" in s.error("ROOST.ASK", "a", answer[0], b"x")
+    session, request = s("ROOST.ASK", "a", 0)
+    while True:
+        with s.client.pipeline(transaction=True) as transaction:
+            transaction.execute_command("ROOST.ASK", "a", session, s("ROOST.SYNC", "b", request))
+            answer = transaction.execute()[0]
+        if answer[1] is None:
+            break
+        session, request = answer
+    assert answer[2] == 1 and answer[3].decode() == s.digest("a") == s.digest("b")
+    s("DEL", "a", "b", "c")
+    wait_for(lambda: s.client.info("roost")["roost_bytes_memory"] == 0, "the memory of sessions")
 
 
 if __name__ == "__main__":
