@@ -9,6 +9,9 @@
 #include "key_job.h"
 
 #define MOST_MICROSECONDS 1000
+/* Each item may go to a segment of its own that the filter shares with a copy, and that is copied first. */
+#define LARGE_FILTER ((size_t)4 << 20)
+#define LARGE_SLICE  64
 
 /* The progress of a batch. */
 struct batch {
@@ -24,11 +27,16 @@ static bool is_over(const struct batch *batch)
     return batch->done == batch->all.count || batch->status != ROOST_OK;
 }
 
+static size_t slice_for(const struct target *target)
+{
+    return target->filter && target->filter->value.bytes > LARGE_FILTER ? LARGE_SLICE : BATCH_SLICE;
+}
+
 static void apply_slice(struct batch *batch, struct target *target)
 {
-    size_t taken = 0, left = batch->all.count - batch->done;
+    size_t taken = 0, left = batch->all.count - batch->done, most = slice_for(target);
     struct batch_items slice = {batch->all.items + batch->done, batch->all.results + batch->done,
-                                left < BATCH_SLICE ? left : BATCH_SLICE};
+                                left < most ? left : most};
     batch->status = batch->verb->apply(target, &taken, slice);
     batch->done += taken;
     if (batch->status != ROOST_OK)
@@ -100,7 +108,7 @@ int batch_run(struct target *target, const struct batch_verb *verb, RedisModuleS
 {
     RedisModuleCtx *ctx = target->ctx;
     struct batch batch = {.verb = verb, .all = {items, RedisModule_PoolAlloc(ctx, count * sizeof(int)), count}};
-    bool short_one = count <= BATCH_SLICE;
+    bool short_one = count <= slice_for(target);
     uint64_t begin = short_one ? 0 : microseconds_now();
     target->as_it_came = short_one;
     do

@@ -1,5 +1,5 @@
 /*
- * Commands with many items. A batch is executed in slices of BATCH_SLICE items. If it takes longer than a time slice,
+ * Commands with many items. A batch is executed in slices of at most BATCH_SLICE items. If it takes longer than a time slice,
  * it continues as a job (job.h), and its client waits. Each slice is a change of its own and is replicated as such: to
  * other clients and to replicas it looks as if the items had come in several commands.
  */
