@@ -938,7 +938,7 @@ static roost_status gcuckoo_summarize(const roost_filter *filter, struct summary
     return ROOST_OK;
 }
 
-static roost_status gcuckoo_visit_positions(const roost_filter *filter, position_visitor *visit, void *context)
+static roost_status gcuckoo_visit_positions(const roost_filter *filter, const struct position_visitor *visitor)
 {
     const struct cuckoo_table *table = &as_const_gcuckoo(filter)->table;
     uint64_t count = cuckoo_table_entries(table);
@@ -946,7 +946,7 @@ static roost_status gcuckoo_visit_positions(const roost_filter *filter, position
     if (!keys)
         return ROOST_NO_MEMORY;
     list_keys(table, keys);
-    visit(context, keys, count);
+    visitor->visit(visitor->context, keys, count);
     memory_release(&filter->environment.allocator, keys);
     return ROOST_OK;
 }

@@ -155,12 +155,18 @@ struct located {
  * For replicas that have lost their cursors (../sync/initiator.c). `space` is a causal context that both have seen; it
  * is NULL for kinds that have none. A kind that syncs by whole states has none of these functions.
  */
-typedef void position_visitor(void *context, const uint64_t *positions, uint64_t count);
+struct position_visitor {
+    void (*visit)(void *context, const uint64_t *positions, uint64_t count);
+    /* Whether positions from..to-1 matter, or some of them: a kind that has its members in order leaves others out.
+     * NULL: all matter. */
+    bool (*wants)(const void *context, uint64_t from, uint64_t to);
+    void *context;
+};
 struct filter_sync {
     roost_status (*summarize)(const roost_filter *filter, struct summary *summary, const struct causal_context *space);
-    /* The positions of all members, in no order, some at a time; how many there are, and below what. ROOST_NO_MEMORY.
-     * NULL: a summary is as quick. */
-    roost_status (*visit_positions)(const roost_filter *filter, position_visitor *visit, void *context);
+    /* The positions of all members that are wanted, and maybe of others, in no order, some at a time; how many there
+     * are in all, and below what. ROOST_NO_MEMORY. NULL: a summary is as quick. */
+    roost_status (*visit_positions)(const roost_filter *filter, const struct position_visitor *visitor);
     uint64_t (*positions)(const roost_filter *filter);
     uint64_t (*universe)(const roost_filter *filter);
     /* Of positions that differ, a grow-only kind adds those that it lacks, an observed-remove kind drops those that the

@@ -564,33 +564,38 @@ static uint64_t growing_extent(const roost_filter *filter)
     return UINT64_C(2) << census_of(&as_const_growing(filter)->set).longest;
 }
 
+static roost_status growing_visit_positions(const roost_filter *filter, const struct position_visitor *visitor)
+{
+    return set_visit_positions(&as_const_growing(filter)->set, visitor);
+}
+
+struct position_list {
+    uint64_t *positions, count;
+};
+
+static void list_positions(void *context, const uint64_t *positions, uint64_t count)
+{
+    struct position_list *list = context;
+    memcpy(list->positions + list->count, positions, count * sizeof *positions);
+    list->count += count;
+}
+
+/* All at once. A sync takes some ranges at a time (../sync/range_members.c), which are to be like this. */
 static roost_status growing_summarize(const roost_filter *filter, struct summary *summary,
                                       const struct causal_context *space)
 {
+    const roost_allocator *allocator = &filter->environment.allocator;
     const struct prefix_set *set = &as_const_growing(filter)->set;
-    uint64_t *positions = memory_allocate(&filter->environment.allocator, (2 * set_count(set) + 1) * sizeof *positions);
-    uint64_t counts[MOST_LENGTH + 1], next = 0;
+    struct position_list list = {memory_allocate(allocator, (2 * set_count(set) + 1) * sizeof(uint64_t)), 0};
     (void)space;
-    if (!positions)
+    if (!list.positions)
         return ROOST_NO_MEMORY;
-    set_counts(set, counts);
-    for (unsigned length = 0; length <= MOST_LENGTH; length++) {
-        uint64_t count = counts[length];
-        counts[length] = next;
-        next += count;
-    }
-    roost_status status = set_list_positions(set, positions, counts);
-    if (status != ROOST_OK) {
-        memory_release(&filter->environment.allocator, positions);
-        return status;
-    }
-    summary_of_positions(summary, positions, next, growing_extent(filter), filter->config->seed);
-    return ROOST_OK;
-}
-
-static roost_status growing_visit_positions(const roost_filter *filter, position_visitor *visit, void *context)
-{
-    return set_visit_positions(&as_const_growing(filter)->set, visit, context);
+    roost_status status = set_visit_positions(set, &(struct position_visitor){list_positions, NULL, &list});
+    if (status == ROOST_OK)
+        summary_of_positions(summary, list.positions, list.count, growing_extent(filter), filter->config->seed);
+    else
+        memory_release(allocator, list.positions);
+    return status;
 }
 
 static uint64_t growing_positions(const roost_filter *filter)

@@ -356,52 +356,57 @@ void set_stream_end(struct set_stream *stream)
         walk_end(&stream->table.walk);
 }
 
-/* ---- copies and moves -------------------------------------------------------------------------------------------- */
+/* ---- positions --------------------------------------------------------------------------------------------------- */
 
-static void place_positions(uint64_t *positions, uint64_t *next, const uint64_t *prefixes, uint64_t count)
+/* Which lengths of prefixes that begin in a segment are wanted, as the ends of these. Those of one length are positions
+   in a row. */
+static uint64_t wanted_ends(const struct prefix_table *table, const struct segment *segment,
+                            const struct position_visitor *visitor)
 {
-    for (uint64_t i = 0; i < count; i++)
-        positions[next[prefix_length(prefixes[i])]++] = prefix_position(prefixes[i]);
+    uint64_t ends = 0;
+    if (!visitor->wants)
+        return UINT64_MAX;
+    for (unsigned length = 0; length <= MOST_LENGTH; length++) {
+        if (table->counts[length] == 0)
+            continue;
+        uint64_t from = prefix_position(prefix_of(segment->start, length));
+        uint64_t count = length > segment->depth ? UINT64_C(1) << (length - segment->depth) : 1;
+        if (visitor->wants(visitor->context, from, from + count))
+            ends |= UINT64_C(1) << (63 - length);
+    }
+    return ends;
 }
 
-roost_status set_list_positions(const struct prefix_set *set, uint64_t *positions, uint64_t next[MOST_LENGTH + 1])
+static roost_status visit_table(const struct prefix_table *table, const struct position_visitor *visitor)
 {
     struct table_walk walk;
     roost_status status = ROOST_OK;
-    bool more = true;
-    if (!set->in_table) {
-        place_positions(positions, next, list_of(set), set->listed);
-        return ROOST_OK;
+    walk_begin(&walk, table, 0);
+    for (const struct segment *segment; status == ROOST_OK && (segment = walk_segment(&walk)) != NULL;) {
+        uint64_t ends = wanted_ends(table, segment, visitor);
+        if (ends == 0) {
+            walk_pass(&walk);
+            continue;
+        }
+        status = walk_positions(&walk, ends);
+        if (status == ROOST_OK)
+            visitor->visit(visitor->context, walk.prefixes, walk.count);
     }
-    walk_begin(&walk, set->table, 0);
-    while ((status = walk_next(&walk, &more)) == ROOST_OK && more)
-        place_positions(positions, next, walk.prefixes, walk.count);
     walk_end(&walk);
     return status;
 }
 
-roost_status set_visit_positions(const struct prefix_set *set, position_visitor *visit, void *context)
+roost_status set_visit_positions(const struct prefix_set *set, const struct position_visitor *visitor)
 {
-    struct table_walk walk;
     uint64_t listed[MOST_LISTED];
-    roost_status status;
-    bool more = true;
-    if (!set->in_table) {
-        for (unsigned i = 0; i < set->listed; i++)
-            listed[i] = prefix_position(list_of(set)[i]);
-        visit(context, listed, set->listed);
-        return ROOST_OK;
-    }
-    walk_begin(&walk, set->table, 0);
-    walk.unordered = true;
-    while ((status = walk_next(&walk, &more)) == ROOST_OK && more) {
-        for (uint64_t i = 0; i < walk.count; i++)
-            walk.prefixes[i] = prefix_position(walk.prefixes[i]);
-        visit(context, walk.prefixes, walk.count);
-    }
-    walk_end(&walk);
-    return status;
+    if (set->in_table)
+        return visit_table(set->table, visitor);
+    memcpy(listed, list_of(set), set->listed * sizeof *listed);
+    visitor->visit(visitor->context, listed, keep_positions(listed, set->listed, UINT64_MAX));
+    return ROOST_OK;
 }
+
+/* ---- copies and moves -------------------------------------------------------------------------------------------- */
 
 roost_status set_copy(struct prefix_set *copy, const roost_filter *owner, const struct prefix_set *set)
 {

@@ -63,12 +63,8 @@ void set_stream_skip(struct set_stream *stream, const struct prefix_set *known);
 uint64_t next_of_set(void *stream);
 void set_stream_end(struct set_stream *stream);
 
-/* The positions of all, ascending: those of each length in order from this place on, and so they are sorted. The places
-   move. */
-roost_status set_list_positions(const struct prefix_set *set, uint64_t *positions, uint64_t next[MOST_LENGTH + 1]);
-
-/* The positions of all, in no order. */
-roost_status set_visit_positions(const struct prefix_set *set, position_visitor *visit, void *context);
+/* The positions that are wanted, and maybe others, in no order. ROOST_NO_MEMORY. */
+roost_status set_visit_positions(const struct prefix_set *set, const struct position_visitor *visitor);
 
 /* Into an empty set, of another owner. */
 roost_status set_copy(struct prefix_set *copy, const roost_filter *owner, const struct prefix_set *set);

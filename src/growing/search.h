@@ -91,7 +91,9 @@ struct search_kernel {
     /* What is in slots, but for what serves look-ups only and cannot move, and unless `origins` is NULL where it was:
        slots.h. Returns how many; there is room for DECODED_AT_ONCE more. Adds to `unsure`. */
     uint64_t (*decode)(const struct segment *segment, uint64_t *prefixes, uint64_t *origins, struct unsure *unsure);
-    /* The same of a segment with tags, with these: of some of its buckets. */
+    /* Of what `decode` would find those with these ends, as positions, in no order. */
+    uint64_t (*decode_positions)(const struct segment *segment, uint64_t *positions, uint64_t ends);
+    /* What is in slots of some buckets of a segment with tags, with these. */
     uint64_t (*decode_tagged)(const struct segment *segment, struct bucket_range range, uint64_t *prefixes,
                               uint64_t *tags);
     /* And the tags alone, in the same order. */

@@ -398,6 +398,52 @@ static uint64_t decode(const struct segment *segment, uint64_t *prefixes, uint64
     return origins ? decode_all(segment, prefixes, origins, unsure) : decode_all(segment, prefixes, NULL, unsure);
 }
 
+/* ---- the same as positions ---- */
+
+/* How far up the lowest bit that is set is, in each lane: the exponent of that bit as a number. Lanes without a bit have
+   any. */
+static inline __m256i lowest_bits(__m256i marks)
+{
+    __m256i exponents = _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps(marks)), 23);
+    return _mm256_sub_epi32(exponents, _mm256_set1_epi32(127));
+}
+
+/* In lanes of 64 bits, of prefixes whose ends are so far up. */
+static inline __m256i positions_of(__m256i prefixes, __m256i ends)
+{
+    __m256i numbers = _mm256_srli_epi64(_mm256_srlv_epi64(prefixes, ends), 1);
+    return _mm256_or_si256(numbers, _mm256_srlv_epi64(_mm256_set1_epi64x((long long)(UINT64_C(1) << 63)), ends));
+}
+
+/* The end of a prefix is that of the rest in its slot, which says before anything is decoded whether it is wanted. */
+static uint64_t decode_positions(const struct segment *segment, uint64_t *positions, uint64_t ends)
+{
+    const unsigned width = segment->slots.width, bits = (unsigned)segment->depth + segment->place_bits;
+    const int lowest = 64 - (int)bits - (int)rest_bits_of(segment); /* bit of a prefix in a slot */
+    if (width > NARROW_WIDTH || lowest < 0)
+        return decode_positions_plainly(segment, positions, ends);
+    const struct decoding decoding = decoding_of(segment);
+    const __m256i zero = _mm256_setzero_si256(), up = _mm256_set1_epi32(lowest);
+    const __m256i wanted = _mm256_and_si256(_mm256_set1_epi32((int)(ends >> lowest)), decoding.rest_mask);
+    uint64_t count = 0;
+    for (uint32_t bucket = 0; bucket < segment->buckets; bucket++) {
+        __m256i slots = unpack(slots_of(segment, bucket), width, &unpackings[width]);
+        __m256i rests = _mm256_and_si256(slots, decoding.rest_mask), homes = homes_of(&decoding, slots, bucket);
+        __m256i marks = _mm256_and_si256(rests, _mm256_sub_epi32(zero, rests));
+        __m256i others = _mm256_cmpeq_epi32(_mm256_and_si256(marks, wanted), zero);
+        __m256i up_to_ends = _mm256_add_epi32(lowest_bits(marks), up);
+        uint32_t kept = ~(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(others));
+        uint32_t kept_low = (kept & 3) | (kept >> 2 & 12), kept_high = (kept >> 2 & 3) | (kept >> 4 & 12);
+        __m256i low = prefixes_of(&decoding, _mm256_unpacklo_epi32(homes, zero), _mm256_unpacklo_epi32(rests, zero));
+        __m256i high = prefixes_of(&decoding, _mm256_unpackhi_epi32(homes, zero), _mm256_unpackhi_epi32(rests, zero));
+        write_kept(positions + count, positions_of(low, _mm256_unpacklo_epi32(up_to_ends, zero)), kept_low);
+        count += (uint32_t)__builtin_popcount(kept_low);
+        write_kept(positions + count, positions_of(high, _mm256_unpackhi_epi32(up_to_ends, zero)), kept_high);
+        count += (uint32_t)__builtin_popcount(kept_high);
+    }
+    return count;
+}
+
 /* ---- the same with tags ---- */
 
 /* What all tags of a segment have in common. */
@@ -534,6 +580,6 @@ static bool usable(void)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
 }
 
-const struct search_kernel search_kernel_avx2 = {"avx2",      usable,    contains_one, contains_batch,
-                                                 put_batch,   uncovered, decode,       decode_tagged,
-                                                 decode_tags, used_of,   find_move,    locate_all};
+const struct search_kernel search_kernel_avx2 = {"avx2",    usable,    contains_one,     contains_batch, put_batch,
+                                                 uncovered, decode,    decode_positions, decode_tagged,  decode_tags,
+                                                 used_of,   find_move, locate_all};

@@ -292,6 +292,12 @@ static uint64_t decode(const struct segment *segment, uint64_t *prefixes, uint64
                    : decode_range(segment, all, prefixes, NULL, unsure);
 }
 
+static uint64_t decode_positions(const struct segment *segment, uint64_t *positions, uint64_t ends)
+{
+    struct unsure unsure = {.count = 0};
+    return keep_positions(positions, decode(segment, positions, NULL, &unsure), ends);
+}
+
 static uint64_t decode_tags(const struct segment *segment, struct bucket_range range, uint64_t *tags)
 {
     const unsigned width = segment->tags.width;
@@ -324,6 +330,6 @@ static bool usable(void)
     return true;
 }
 
-const struct search_kernel search_kernel_neon = {"neon",      usable,    contains_one, contains_batch,
-                                                 put_batch,   uncovered, decode,       decode_tagged,
-                                                 decode_tags, used_of,   find_move,    locate_all};
+const struct search_kernel search_kernel_neon = {"neon",    usable,    contains_one,     contains_batch, put_batch,
+                                                 uncovered, decode,    decode_positions, decode_tagged,  decode_tags,
+                                                 used_of,   find_move, locate_all};

@@ -511,6 +511,20 @@ void segment_gather(const struct segment *segment, struct prefix_run *run)
         run->count = run->listed + decode(segment, run->prefixes + run->listed, NULL);
 }
 
+/* What serves look-ups only looks like a prefix that ends with the offset: unless such are wanted, none of these is
+   decoded. */
+uint64_t segment_positions(const struct segment *segment, uint64_t *positions, uint64_t ends)
+{
+    const unsigned bits = (unsigned)segment->depth + segment->place_bits;
+    const uint64_t like_index = bits < 64 ? UINT64_C(1) << (63 - bits) : 0;
+    if (segment_is_continued(segment))
+        return 0;
+    uint64_t listed = keep_positions(positions, gather_lists(segment, positions), ends);
+    if (!segment->short_count || !(ends & like_index))
+        return listed + search_kernel_in_use()->decode_positions(segment, positions + listed, ends);
+    return listed + keep_positions(positions + listed, decode(segment, positions + listed, NULL), ends);
+}
+
 /* Eight numbers of one width. */
 static bool are_equal(const uint8_t *bucket, const uint8_t *other, unsigned width)
 {

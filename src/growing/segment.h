@@ -96,7 +96,10 @@ uint32_t segment_remove_covered(struct segment *segment, uint64_t prefix, uint64
 /* All that the segment holds, in no order, also what begins before it; with their tags if there are any. `run` has room
    for `segment_room`. */
 void segment_gather(const struct segment *segment, struct prefix_run *run);
-/* The same, but for what lies in the same slots of another segment, with the same tag if there are any. False where they
+/* The positions of all that begins here with one of these ends, in no order. Returns how many; there is room as for
+   `segment_gather`. */
+uint64_t segment_positions(const struct segment *segment, uint64_t *positions, uint64_t ends);
+/* All that it holds, but for what lies in the same slots of another segment, with the same tag if there are any. False where they
    have different layouts, or most of their slots differ. */
 bool segment_gather_unlike(const struct segment *segment, const struct segment *other, struct prefix_run *run);
 /* The prefixes in order, the same several times if they have several tags. Returns how many. Both `prefixes` and
@@ -106,6 +109,11 @@ uint64_t segment_list(const struct segment *segment, uint64_t *prefixes, uint64_
 static inline bool begins_here(const struct segment *segment, uint64_t prefix)
 {
     return first_covered(prefix) >= segment->start;
+}
+/* Whether what the segment holds began before it: then that is one prefix, which covers all of the segment. */
+static inline bool segment_is_continued(const struct segment *segment)
+{
+    return segment->short_count && !begins_here(segment, segment->shorts[0]);
 }
 /* Whether some prefix of the segment covers this one, which begins here. */
 bool segment_covers(const struct segment *segment, uint64_t prefix);

@@ -56,7 +56,6 @@ roost_status table_merge(struct prefix_table *table, const struct prefix_table *
 struct table_walk {
     const struct prefix_table *table;
     const struct prefix_table *known; /* with the same seed, or NULL: what it has exactly alike may be left out */
-    bool unordered;                   /* those of a segment may come in any order, which is quicker */
     uint64_t next;                    /* the first hash that is still to come */
     bool ended;
     uint64_t *prefixes, *scratch;
@@ -65,6 +64,11 @@ struct table_walk {
 void walk_begin(struct table_walk *walk, const struct prefix_table *table, uint64_t from);
 /* The prefixes of the next segment in `prefixes`, `count` of them, maybe none; false at the end. ROOST_NO_MEMORY. */
 roost_status walk_next(struct table_walk *walk, bool *more);
+/* The segment that comes next; NULL at the end. It can be passed over, or its prefixes with these ends come as positions
+   and in no order, which is quicker. ROOST_NO_MEMORY. */
+const struct segment *walk_segment(const struct table_walk *walk);
+void walk_pass(struct table_walk *walk);
+roost_status walk_positions(struct table_walk *walk, uint64_t ends);
 void walk_end(struct table_walk *walk);
 
 /* Whether some prefix of a table covers another one, for many of these in order: quicker than table_covers where they

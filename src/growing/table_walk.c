@@ -29,17 +29,6 @@ static bool make_room(struct table_walk *walk, uint64_t room)
     return walk->prefixes != NULL;
 }
 
-/* Without what began before the segment, which only short prefixes did. */
-static uint64_t drop_earlier(const struct segment *segment, uint64_t *prefixes, uint64_t count)
-{
-    uint64_t kept = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        prefixes[kept] = prefixes[i];
-        kept += begins_here(segment, prefixes[i]);
-    }
-    return kept;
-}
-
 /* Whether another table has the same prefixes in the range of a segment: in one segment, or in several. */
 static bool is_known(const struct prefix_table *known, const struct segment *segment)
 {
@@ -56,11 +45,17 @@ static bool is_known(const struct prefix_table *known, const struct segment *seg
     }
 }
 
-static uint64_t gather(const struct segment *segment, uint64_t *prefixes)
+const struct segment *walk_segment(const struct table_walk *walk)
 {
-    struct prefix_run run = {.prefixes = prefixes};
-    segment_gather(segment, &run);
-    return run.count;
+    return walk->ended ? NULL : find_segment(walk->table->root, walk->next);
+}
+
+void walk_pass(struct table_walk *walk)
+{
+    const struct segment *segment = walk_segment(walk);
+    uint64_t end = range_end(segment->start, segment->depth);
+    walk->ended = end == UINT64_MAX;
+    walk->next = end + 1;
 }
 
 roost_status walk_next(struct table_walk *walk, bool *more)
@@ -69,17 +64,23 @@ roost_status walk_next(struct table_walk *walk, bool *more)
     walk->count = 0;
     if (walk->ended)
         return ROOST_OK;
-    const struct segment *segment = find_segment(walk->table->root, walk->next);
-    uint64_t end = range_end(segment->start, segment->depth);
-    if (!walk->known || !walk->known->root || !is_known(walk->known, segment)) {
+    const struct segment *segment = walk_segment(walk);
+    if (!segment_is_continued(segment) && (!walk->known || !walk->known->root || !is_known(walk->known, segment))) {
         if (!make_room(walk, segment_room(segment)))
             return ROOST_NO_MEMORY;
-        uint64_t listed =
-            walk->unordered ? gather(segment, walk->prefixes) : segment_list(segment, walk->prefixes, walk->scratch);
-        walk->count = segment->short_count ? drop_earlier(segment, walk->prefixes, listed) : listed;
+        walk->count = segment_list(segment, walk->prefixes, walk->scratch);
     }
-    walk->ended = end == UINT64_MAX;
-    walk->next = end + 1;
+    walk_pass(walk);
+    return ROOST_OK;
+}
+
+roost_status walk_positions(struct table_walk *walk, uint64_t ends)
+{
+    const struct segment *segment = walk_segment(walk);
+    if (!make_room(walk, segment_room(segment)))
+        return ROOST_NO_MEMORY;
+    walk->count = segment_positions(segment, walk->prefixes, ends);
+    walk_pass(walk);
     return ROOST_OK;
 }
 

@@ -18,8 +18,9 @@
  * one transfers what is new.
  *
  * Between two calls other clients may change the filter. What one call leaves for the next stays true, since states
- * only grow: a summary of members is a copy, a view of bits is taken again; a dot that was live in it and has died
- * since is at worst sent as live to a peer that holds it too, and dots that were dead stay dead. Journal positions are
+ * only grow: totals and a summary of members are copies, members are listed and a view of bits is taken again when they
+ * are needed; a dot that was live in it and has died since is at worst sent as live to a peer that holds it too, and
+ * dots that were dead stay dead. Journal positions are
  * read before the changes up to them are written, digests in the call that writes what they are compared for. The
  * journal shows whether another client changed the filter, here as on the peer.
  *
@@ -31,7 +32,7 @@
  * removed: a merge of the two states would make each of these changes too.
  */
 #include "messages.h"
-#include "ranges.h"
+#include "range_members.h"
 
 #include <string.h>
 
@@ -61,9 +62,10 @@ struct roost_sync {
     uint64_t left;               /* when its journal stood here */
     uint64_t extent;             /* how far the peer's positions reach, for kinds whose universe grows */
     struct causal_context space; /* the peer's, when it lost the cursor */
-    struct summary summary;      /* ours, in that space */
-    struct ranges ranges;        /* those of the last request */
-    uint64_t request_hash;       /* of the last one */
+    struct range_totals totals;  /* of our members, for kinds that tell them in no order; */
+    struct summary summary; /* of these members in the ranges below, as soon as it matters; or of all, in that space */
+    struct ranges ranges;   /* those of the last request */
+    uint64_t request_hash;  /* of the last one */
     roost_sync_result result;
 };
 
@@ -105,6 +107,7 @@ static void forget_space(struct roost_sync *sync)
     const roost_allocator *allocator = &sync->filter->environment.allocator;
     causal_release(&sync->space, allocator);
     summary_release(&sync->summary, allocator);
+    totals_release(&sync->totals, allocator);
     ranges_release(&sync->ranges, allocator);
 }
 
@@ -298,28 +301,58 @@ static roost_status look_again(struct roost_sync *sync)
     return ROOST_OK;
 }
 
+/* A summary of what is in the present ranges, if there is none yet. */
+static roost_status list_members(struct roost_sync *sync)
+{
+    if (!visits_positions(sync->filter) || sync->summary.positions)
+        return ROOST_OK;
+    return summarize_ranges(sync->filter, &sync->ranges, sync->summary.universe, &sync->summary);
+}
+
+static uint32_t digest_of(const struct roost_sync *sync, uint64_t i)
+{
+    if (totals_have(&sync->totals, &sync->ranges))
+        return totals_digest(&sync->totals, &sync->ranges, i);
+    return summary_digest(&sync->summary, range_from(&sync->ranges, i),
+                          range_to(&sync->ranges, i, sync->summary.universe));
+}
+
 static roost_status request_ranges(struct roost_sync *sync, roost_buffer *request)
 {
     struct bit_writer writer;
-    uint64_t universe = sync->summary.universe;
+    roost_status status = totals_have(&sync->totals, &sync->ranges) ? ROOST_OK : list_members(sync);
+    if (status != ROOST_OK)
+        return status;
     begin_range_request(sync, &writer, RANGES);
     for (uint64_t i = 0; i < sync->ranges.count; i++)
-        write_bits(&writer,
-                   summary_digest(&sync->summary, range_from(&sync->ranges, i), range_to(&sync->ranges, i, universe)),
-                   32);
+        write_bits(&writer, digest_of(sync, i), 32);
     write_alignment(&writer);
     sync->stage = AFTER_RANGES;
     return message_end(&writer, sync->filter, request, ROOST_OK);
 }
 
+/* All that we have, as far as the peer's positions reach. */
+static roost_status summarize_all(struct roost_sync *sync)
+{
+    const roost_filter *filter = sync->filter;
+    roost_status status = ROOST_OK;
+    if (visits_positions(filter))
+        sync->summary.universe = filter->kind->sync.universe(filter);
+    else
+        status = filter->kind->sync.summarize(filter, &sync->summary, space_or_null(sync));
+    if (sync->summary.universe < sync->extent)
+        sync->summary.universe = sync->extent;
+    if (visits_positions(filter))
+        status = total_ranges(filter, sync->summary.universe, widest_shift(sync->summary.universe), &sync->totals);
+    return status;
+}
+
 /* The whole universe, in the widest ranges. */
 static roost_status request_all_ranges(struct roost_sync *sync, roost_buffer *request)
 {
-    roost_status status = sync->filter->kind->sync.summarize(sync->filter, &sync->summary, space_or_null(sync));
+    roost_status status = summarize_all(sync);
     if (status != ROOST_OK)
         return status;
-    if (sync->summary.universe < sync->extent)
-        sync->summary.universe = sync->extent;
     unsigned shift = widest_shift(sync->summary.universe);
     uint64_t count = (sync->summary.universe >> shift) + 1;
     uint64_t *numbers = memory_allocate(&sync->filter->environment.allocator, count * sizeof *numbers);
@@ -336,6 +369,9 @@ static roost_status send_leaves(struct roost_sync *sync, roost_buffer *request)
     const roost_allocator *allocator = &sync->filter->environment.allocator;
     struct bit_writer writer;
     bool room = true;
+    roost_status status = list_members(sync);
+    if (status != ROOST_OK)
+        return status;
     begin_range_request(sync, &writer, LEAVES);
     for (uint64_t i = 0; room && i < sync->ranges.count; i++) {
         uint64_t from = range_from(&sync->ranges, i), to = range_to(&sync->ranges, i, sync->summary.universe);
@@ -354,13 +390,21 @@ static roost_status send_leaves(struct roost_sync *sync, roost_buffer *request)
     return message_end(&writer, sync->filter, request, room ? ROOST_OK : ROOST_NO_MEMORY);
 }
 
+static uint64_t count_of(const struct roost_sync *sync, uint64_t i)
+{
+    if (totals_have(&sync->totals, &sync->ranges))
+        return totals_count(&sync->totals, &sync->ranges, i);
+    return summary_count(&sync->summary, range_from(&sync->ranges, i),
+                         range_to(&sync->ranges, i, sync->summary.universe));
+}
+
 /* On average: a few large ranges do not matter. */
 static bool leaves_are_small(const struct roost_sync *sync)
 {
     double bits = 0;
     for (uint64_t i = 0; i < sync->ranges.count; i++) {
         uint64_t from = range_from(&sync->ranges, i), to = range_to(&sync->ranges, i, sync->summary.universe);
-        bits += leaf_bits(summary_count(&sync->summary, from, to), to - from);
+        bits += leaf_bits(count_of(sync, i), to - from);
     }
     return bits <= (double)sync->ranges.count * LEAF_BITS;
 }

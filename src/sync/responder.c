@@ -426,22 +426,12 @@ static roost_status read_asked_ranges(roost_reply_job *job)
     return status;
 }
 
-/* Of each range, the sum of its members. NULL without memory. */
-static uint64_t *sums_of(const roost_reply_job *job)
-{
-    uint64_t *sums = memory_allocate(&job->allocator, (job->ranges.count + 1) * sizeof *sums);
-    if (sums && sum_ranges(job->source, &job->ranges, job->summary.universe, sums) != ROOST_OK) {
-        memory_release(&job->allocator, sums);
-        sums = NULL;
-    }
-    return sums;
-}
-
 static roost_status compare_ranges(roost_reply_job *job, struct bit_writer *writer)
 {
     struct bit_reader *reader = &job->reader;
     uint64_t universe = job->summary.universe;
-    uint64_t *sums = visits_positions(job->source) ? sums_of(job) : NULL;
+    uint64_t *sums =
+        visits_positions(job->source) ? sum_ranges(job->source, &job->ranges, universe, &job->allocator) : NULL;
     if (visits_positions(job->source) && !sums)
         return ROOST_NO_MEMORY;
     for (uint64_t i = 0; i < job->ranges.count; i++) {

@@ -197,6 +197,29 @@ static uint64_t list_segment(const struct search_kernel *kernel, const struct se
     return count;
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+    uint64_t one = *(const uint64_t *)a, two = *(const uint64_t *)b;
+    return (one > two) - (one < two);
+}
+
+/* Positions of those with some ends are those of what is listed. */
+static void assert_positions_as_listed(const struct search_kernel *kernel, const struct segment *segment,
+                                       const struct listed *listed, uint64_t count)
+{
+    static uint64_t positions[MOST_BUCKETS * SLOTS + DECODED_AT_ONCE], expected[COUNT_OF(positions)];
+    for (uint64_t ends = UINT64_MAX; ends; ends >>= 7, ends &= ~(ends >> 3)) {
+        uint64_t wanted = 0;
+        for (uint64_t i = 0; i < count; i++)
+            if (end_mark(listed[i].prefix) & ends)
+                expected[wanted++] = prefix_position(listed[i].prefix);
+        assert_int_equal(kernel->decode_positions(segment, positions, ends), wanted);
+        qsort(positions, wanted, sizeof *positions, compare_numbers);
+        qsort(expected, wanted, sizeof *expected, compare_numbers);
+        assert_memory_equal(positions, expected, wanted * sizeof *positions);
+    }
+}
+
 static void assert_as_plain(const struct search_kernel *kernel, const struct segment *segment)
 {
     static struct listed lists[2][MOST_BUCKETS * SLOTS];
@@ -204,6 +227,7 @@ static void assert_as_plain(const struct search_kernel *kernel, const struct seg
     uint64_t count = list_segment(kernel, segment, lists[0]);
     assert_int_equal(list_segment(&search_kernel_plain, segment, lists[1]), count);
     assert_memory_equal(lists[0], lists[1], count * sizeof *lists[0]);
+    assert_positions_as_listed(kernel, segment, lists[1], count);
     for (uint32_t bucket = 0; bucket < segment->buckets; bucket++) {
         uint32_t used = kernel->used(slots_of(segment, bucket), width);
         assert_int_equal(used, search_kernel_plain.used(slots_of(segment, bucket), width));
@@ -233,6 +257,34 @@ static void assert_kernels_agree(struct random_source *random, const struct pref
     for (const struct search_kernel *const *kernel = search_kernels; *kernel; kernel++)
         if ((*kernel)->usable() && segment->buckets)
             assert_as_plain(*kernel, segment);
+}
+
+/* The positions of some lengths, without segments that have none of them, are those of the model. */
+static void assert_positions(struct random_source *random, const struct prefix_table *table, const struct model *model)
+{
+    static uint64_t positions[MOST], expected[MOST];
+    const uint64_t ends = random_choice(random, 2) ? UINT64_MAX : random_next(random);
+    uint64_t seen = 0, wanted = 0;
+    struct table_walk walk;
+    for (uint32_t i = 0; i < model->count; i++)
+        if (end_mark(model->prefixes[i]) & ends)
+            expected[wanted++] = prefix_position(model->prefixes[i]);
+    walk_begin(&walk, table, 0);
+    for (const struct segment *segment; (segment = walk_segment(&walk)) != NULL;) {
+        if (segment->prefixes == 0) {
+            walk_pass(&walk);
+            continue;
+        }
+        assert_ok(walk_positions(&walk, ends));
+        assert_true(seen + walk.count <= wanted);
+        memcpy(positions + seen, walk.prefixes, walk.count * sizeof *positions);
+        seen += walk.count;
+    }
+    walk_end(&walk);
+    assert_int_equal(seen, wanted);
+    qsort(positions, seen, sizeof *positions, compare_numbers);
+    qsort(expected, seen, sizeof *expected, compare_numbers);
+    assert_memory_equal(positions, expected, seen * sizeof *positions);
 }
 
 /* Built at once, and copied, it is the same set. */
@@ -301,6 +353,7 @@ static void a_table_is_the_set_of_its_prefixes(void **state)
         assert_look_ups(&random, &table, &model, &world);
         assert_copies(&table, &model);
         assert_known(&random, &table, &model);
+        assert_positions(&random, &table, &model);
         table_release(&table);
         assert_int_equal(table.bytes, 0);
     }

@@ -743,6 +743,26 @@ static void assert_same_members(const struct summary *a, const struct summary *b
     assert_false(summary_next(&two, &there));
 }
 
+/* Totals are what a summary of everything says of ranges that are as wide as theirs, or wider. */
+static void assert_totals(const roost_filter *filter, const struct summary *all)
+{
+    struct range_totals totals;
+    const unsigned widest = widest_shift(all->universe);
+    assert_ok(total_ranges(filter, all->universe, widest, &totals));
+    assert_true(totals.shift <= widest && totals.shift >= FEWEST_SHIFT);
+    for (uint64_t number = 0, shift = totals.shift; shift <= widest; number = 0, shift++)
+        for (; number <= all->universe >> shift; number++) {
+            struct ranges one = {(unsigned)shift, &number, 1};
+            uint64_t from = range_from(&one, 0), to = range_to(&one, 0, all->universe);
+            assert_true(totals_have(&totals, &one));
+            assert_int_equal(totals_digest(&totals, &one, 0), summary_digest(all, from, to));
+            assert_int_equal(totals_count(&totals, &one, 0), summary_count(all, from, to));
+        }
+    assert_false(totals_have(&totals, &(struct ranges){.shift = totals.shift - 1}));
+    totals_release(&totals, &filter->environment.allocator);
+    assert_false(totals_have(&totals, &(struct ranges){.shift = widest}));
+}
+
 /* What is summed up and listed of some ranges, in no order, is what a summary of everything says of them. */
 static void ranges_are_summed_as_summaries_are(void **state)
 {
@@ -760,20 +780,31 @@ static void ranges_are_summed_as_summaries_are(void **state)
         struct summary all, some;
         assert_ok(filter->kind->sync.summarize(filter, &all, NULL));
         assert_int_equal(all.count, filter->kind->sync.positions(filter));
+        assert_totals(filter, &all);
         for (unsigned shift = widest_shift(all.universe), cuts = 0; cuts < 4 && shift >= FEWEST_SHIFT;
              shift -= 3, cuts++) {
-            uint64_t numbers = (all.universe >> shift) + 1, sums[300] = {0}, chosen[300];
+            uint64_t numbers = (all.universe >> shift) + 1, chosen[300];
             struct ranges ranges = {shift, chosen, 0};
             for (uint64_t i = 0; i < numbers && ranges.count < 300; i += numbers / 300 + random_choice(&random, 4))
                 if (ranges.count == 0 || chosen[ranges.count - 1] < i)
                     chosen[ranges.count++] = i;
-            assert_ok(sum_ranges(filter, &ranges, all.universe, sums));
+            uint64_t *sums = sum_ranges(filter, &ranges, all.universe, &filter->environment.allocator);
+            assert_non_null(sums);
             assert_ok(summarize_ranges(filter, &ranges, all.universe, &some));
             for (uint64_t i = 0; i < ranges.count; i++) {
                 uint64_t from = range_from(&ranges, i), to = range_to(&ranges, i, all.universe);
                 assert_int_equal(sums[i] >> 32, summary_digest(&all, from, to));
                 assert_same_members(&all, &some, from, to);
             }
+            memory_release(&filter->environment.allocator, sums);
+            summary_release(&some, &filter->environment.allocator);
+            /* As if the filter had got what is beyond half the universe since that was agreed on. */
+            uint64_t half = all.universe / 2;
+            while (ranges.count > 0 && range_from(&ranges, ranges.count - 1) >= half)
+                ranges.count--;
+            assert_ok(summarize_ranges(filter, &ranges, half, &some));
+            for (uint64_t i = 0; i < ranges.count; i++)
+                assert_same_members(&all, &some, range_from(&ranges, i), range_to(&ranges, i, half));
             summary_release(&some, &filter->environment.allocator);
         }
         summary_release(&all, &filter->environment.allocator);
