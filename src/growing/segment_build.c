@@ -10,8 +10,8 @@
  *     staged    | 8 numbers | 8 numbers | ...  and a count of each bucket
  *     packed    eight slots of w bits, w bytes
  *
- * Few find both buckets full; these displace others afterwards, as additions do. Slots or tags wider than 32 bits are
- * set one by one.
+ * Few find both buckets full; these displace one other before the buckets are packed, or afterwards more, as additions
+ * do. Slots or tags wider than 32 bits are set one by one.
  */
 #include "segment.h"
 
@@ -332,6 +332,58 @@ static ALWAYS_INLINE bool stage_run(struct staging *staging, bool has_tags)
     return true;
 }
 
+/* Moves what is in some slot of a full bucket to the other bucket where it may lie, and says which slot that was; where
+   none has room, any. */
+static unsigned stage_move(struct staging *staging, uint32_t bucket)
+{
+    struct staged *staged = &staging->staged;
+    for (unsigned i = 0; i < SLOTS; i++) {
+        const uint32_t slot = staged->slots.numbers[bucket][i];
+        if (!is_movable(staging->segment, slot))
+            continue;
+        const uint32_t to = way_out(staging->segment, bucket, slot), used = staged->used[to];
+        if (used == SLOTS)
+            continue;
+        staged->slots.numbers[to][used] = slot ^ staging->flag;
+        if (staging->tags)
+            staging->tags->numbers[to][used] = staging->tags->numbers[bucket][i];
+        staged->used[to] = (uint8_t)(used + 1);
+        return i;
+    }
+    return SLOTS;
+}
+
+/* In place of what moved, if something can. */
+static bool stage_by_move(struct staging *staging, uint64_t item)
+{
+    const struct slot_place place = slot_place_of(staging->segment, staging->run->prefixes[item]);
+    for (unsigned other = 0; other < 2; other++) {
+        uint32_t bucket = other ? place.other : place.home;
+        unsigned i = stage_move(staging, bucket);
+        if (i == SLOTS)
+            continue;
+        staging->staged.slots.numbers[bucket][i] = (uint32_t)place.slot | (other ? staging->flag : 0);
+        if (staging->tags)
+            staging->tags->numbers[bucket][i] =
+                (uint32_t)pack_tag(staging->run->tags[item], staging->segment->number_bits);
+        return true;
+    }
+    return false;
+}
+
+/* What cannot be staged so stays late. */
+static void stage_late(struct staging *staging)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < staging->late.count; i++) {
+        staging->late.items[left] = staging->late.items[i];
+        left += !stage_by_move(staging, staging->late.items[i]);
+    }
+    staging->segment->used += staging->late.count - left;
+    staging->segment->prefixes += staging->late.count - left;
+    staging->late.count = left;
+}
+
 /* The same as place_all, for the segments that nearly all are. */
 static bool place_staged(struct segment *segment, const struct prefix_run *run, bool has_shorts,
                          struct staged_buckets *tags, const roost_allocator *allocator)
@@ -347,6 +399,7 @@ static bool place_staged(struct segment *segment, const struct prefix_run *run, 
     stage_buckets(&staging.staged, segment);
     if (!(tags ? stage_run(&staging, true) : stage_run(&staging, false)))
         return false;
+    stage_late(&staging);
     pack_staged(segment, segment->slots, &staging.staged.slots);
     if (tags)
         pack_staged(segment, segment->tags, tags);
