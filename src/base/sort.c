@@ -8,7 +8,6 @@
  */
 #include "sort.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "bits.h"
@@ -16,9 +15,11 @@
 #define DIGIT_BITS     8
 #define MOST_DIGITS    (1u << 10)
 #define CACHED_NUMBERS 4096
-#define MOST_EVEN_BITS 11
-#define MOST_ALIKE     12
-#define MOST_PARTS     (1u << 12)
+/* Of numbers that are evenly spread: bits of the places to which they are counted, and of each how far it may have to
+   move from there, on average. */
+#define MOST_PLACE_BITS 13
+#define MOST_MOVES      8
+#define MOST_PARTS      (1u << 12)
 
 /* Stable: numbers of one digit keep their order. starts[d] is left where the numbers with digit d end. */
 static void deal_out(uint64_t *to, const uint64_t *from, size_t count, unsigned shift, size_t *starts, unsigned digits)
@@ -63,31 +64,65 @@ static void sort_by_digits(uint64_t *to, uint64_t *from, size_t count, unsigned 
         memcpy(target, from, count * sizeof *target);
 }
 
-/*
- * In one pass, by a first digit of about as many values as there are numbers. Numbers that are evenly spread are then
- * next to where they belong. False, and nothing done, if more than a few share a digit.
- */
-static bool sort_by_one_digit(uint64_t *to, const uint64_t *from, size_t count, unsigned bits)
+static size_t move_back(uint64_t *numbers, size_t at)
 {
-    uint32_t starts[1u << MOST_EVEN_BITS] = {0};
-    const unsigned most = highest_bit(count) + 1, wanted = most < MOST_EVEN_BITS ? most : MOST_EVEN_BITS;
-    const unsigned digit_bits = wanted < bits ? wanted : bits, shift = bits - digit_bits;
-    const uint64_t mask = (UINT64_C(1) << digit_bits) - 1;
-    uint32_t start = 0, crowd = 0;
+    const uint64_t number = numbers[at];
+    size_t moves = 0;
+    for (; at > 0 && number < numbers[at - 1]; at--, moves++)
+        numbers[at] = numbers[at - 1];
+    numbers[at] = number;
+    return moves;
+}
+
+/* Numbers that are nearly in order. The two greatest so far are carried along without a branch; what has to go back
+   further than past these is rare. Gives up after many moves: false. */
+static bool settle(uint64_t *numbers, size_t count)
+{
+    uint64_t low = numbers[0], high = numbers[1], last = 0;
+    size_t moves = 0;
+    if (high < low) {
+        high = numbers[0];
+        low = numbers[1];
+    }
+    for (size_t i = 2; i < count; i++) {
+        const uint64_t next = numbers[i], middle = next < high ? next : high, least = middle < low ? middle : low;
+        high = next < high ? high : next;
+        low = middle < low ? low : middle;
+        numbers[i - 2] = least;
+        if (__builtin_expect(least >= last, 1))
+            last = least;
+        else if ((moves += move_back(numbers, i - 2)) > MOST_MOVES * count) {
+            numbers[i - 1] = low;
+            numbers[i] = high;
+            return false;
+        }
+    }
+    numbers[count - 2] = low;
+    numbers[count - 1] = high;
+    return true;
+}
+
+bool sort_spread_numbers(uint64_t *to, const uint64_t *from, size_t count, unsigned bits)
+{
+    uint16_t starts[1u << MOST_PLACE_BITS], start = 0;
+    if (count < 2 || count > UINT16_MAX) {
+        memcpy(to, from, count * sizeof *to);
+        return count < 2;
+    }
+    const unsigned wanted = highest_bit(count) < MOST_PLACE_BITS ? highest_bit(count) : MOST_PLACE_BITS;
+    const unsigned place_bits = wanted < bits ? wanted : bits, shift = bits - place_bits;
+    const uint64_t mask = (UINT64_C(1) << place_bits) - 1;
+    memset(starts, 0, (mask + 1) * sizeof *starts);
     for (size_t i = 0; i < count; i++)
         starts[from[i] >> shift & mask]++;
-    for (uint64_t digit = 0; digit <= mask; digit++) {
-        uint32_t here = starts[digit];
-        crowd = here > crowd ? here : crowd;
-        starts[digit] = start;
-        start += here;
+    for (uint64_t place = 0; place <= mask; place++) {
+        uint16_t here = starts[place];
+        starts[place] = start;
+        start = (uint16_t)(start + here);
     }
-    if (crowd > MOST_ALIKE)
-        return false;
     for (size_t i = 0; i < count; i++)
         to[starts[from[i] >> shift & mask]++] = from[i];
-    sort_by_insertion(to, count);
-    return true;
+    return settle(to, count);
 }
 
 /* The result is in `to`, and `from` is lost. */
@@ -96,7 +131,7 @@ static void sort_part(uint64_t *to, uint64_t *from, size_t count, unsigned bits)
     if (count <= 32) {
         memcpy(to, from, count * sizeof *to);
         sort_by_insertion(to, count);
-    } else if (bits <= 2 * DIGIT_BITS || count > CACHED_NUMBERS || !sort_by_one_digit(to, from, count, bits)) {
+    } else if (bits <= 2 * DIGIT_BITS || count > CACHED_NUMBERS || !sort_spread_numbers(to, from, count, bits)) {
         sort_by_digits(to, from, count, bits);
     }
 }

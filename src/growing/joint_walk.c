@@ -164,74 +164,64 @@ bool joint_gather_unlike(struct joint_walk *walk, unsigned which)
 
 /* ---- sorting ----------------------------------------------------------------------------------------------------- */
 
-/* Prefixes, and their tags if there are any, that change their order together. */
+/* Prefixes and their tags, that change their order together. */
 struct sorted {
     uint64_t *prefixes, *tags;
     uint64_t count;
 };
 
-static ALWAYS_INLINE bool comes_before(const struct sorted *list, uint64_t prefix, uint64_t tag, uint64_t i,
-                                       bool tagged)
+static inline bool comes_before(const struct sorted *list, uint64_t prefix, uint64_t tag, uint64_t i)
 {
-    return prefix < list->prefixes[i] || (tagged && prefix == list->prefixes[i] && tag < list->tags[i]);
+    return prefix < list->prefixes[i] || (prefix == list->prefixes[i] && tag < list->tags[i]);
 }
 
 /* Puts one at a place, or so many times `gap` before it that it is in order with those there. Returns how many. */
-static ALWAYS_INLINE uint64_t insert(const struct sorted *list, uint64_t at, uint64_t gap, uint64_t prefix,
-                                     uint64_t tag, bool tagged)
+static inline uint64_t insert(const struct sorted *list, uint64_t at, uint64_t gap, uint64_t prefix, uint64_t tag)
 {
     uint64_t moves = 0;
-    for (; at >= gap && comes_before(list, prefix, tag, at - gap, tagged); at -= gap, moves++) {
+    for (; at >= gap && comes_before(list, prefix, tag, at - gap); at -= gap, moves++) {
         list->prefixes[at] = list->prefixes[at - gap];
-        if (tagged)
-            list->tags[at] = list->tags[at - gap];
+        list->tags[at] = list->tags[at - gap];
     }
     list->prefixes[at] = prefix;
-    if (tagged)
-        list->tags[at] = tag;
+    list->tags[at] = tag;
     return moves;
 }
 
 /* By all bits: Shell's sort, which is never much slower than it must be. */
-static void sort_fully(struct joint_walk *walk)
+static void sort_fully(const struct sorted *list)
 {
     uint64_t gap = 1;
-    if (!walk->tags) {
-        sort_numbers(walk->prefixes, walk->scratch, walk->count, 64);
-        return;
-    }
-    while (gap < walk->count / 3)
+    while (gap < list->count / 3)
         gap = 3 * gap + 1;
-    const struct sorted list = {walk->prefixes, walk->tags, walk->count};
     for (; gap > 0; gap /= 3)
-        for (uint64_t i = gap; i < list.count; i++)
-            (void)insert(&list, i, gap, list.prefixes[i], list.tags[i], true);
+        for (uint64_t i = gap; i < list->count; i++)
+            (void)insert(list, i, gap, list->prefixes[i], list->tags[i]);
 }
 
 /* For lists that are nearly in order. The greater of two neighbours is carried on to the next, without a branch; what
    then has to move further back is rare. Gives up after so many moves: false. */
-static ALWAYS_INLINE bool sort_nearly_sorted(struct sorted list, uint64_t most, bool tagged)
+static bool sort_nearly_sorted(struct sorted list, uint64_t most)
 {
-    uint64_t last = list.prefixes[0], last_tag = tagged ? list.tags[0] : 0, moves = 0;
+    uint64_t last = list.prefixes[0], last_tag = list.tags[0], moves = 0;
     for (uint64_t i = 1; i < list.count; i++) {
-        uint64_t next = list.prefixes[i], next_tag = tagged ? list.tags[i] : 0;
+        uint64_t next = list.prefixes[i], next_tag = list.tags[i];
         uint64_t swaps = 0 - (uint64_t)(next < last);
         uint64_t change = (last ^ next) & swaps, tag_change = (last_tag ^ next_tag) & swaps;
-        moves += insert(&list, i - 1, 1, last ^ change, last_tag ^ tag_change, tagged);
+        moves += insert(&list, i - 1, 1, last ^ change, last_tag ^ tag_change);
         last = next ^ change;
         last_tag = next_tag ^ tag_change;
         if (__builtin_expect(moves > most, 0)) {
-            insert(&list, i, 1, last, last_tag, tagged);
+            insert(&list, i, 1, last, last_tag);
             return false;
         }
     }
-    insert(&list, list.count - 1, 1, last, last_tag, tagged);
+    insert(&list, list.count - 1, 1, last, last_tag);
     return true;
 }
 
 /* Counts prefixes into places by their first bits in the range, from which few have to move. False where many would. */
-static ALWAYS_INLINE bool sort_by_places(struct sorted to, struct sorted from, unsigned shift, unsigned bits,
-                                         bool tagged)
+static bool sort_by_places(struct sorted to, struct sorted from, unsigned shift, unsigned bits)
 {
     uint16_t next[1u << MOST_PLACES_BITS], total = 0;
     const uint64_t places = UINT64_C(1) << bits;
@@ -247,10 +237,9 @@ static ALWAYS_INLINE bool sort_by_places(struct sorted to, struct sorted from, u
         uint64_t prefix = from.prefixes[i];
         uint32_t place = next[prefix >> shift & (places - 1)]++;
         to.prefixes[place] = prefix;
-        if (tagged)
-            to.tags[place] = from.tags[i];
+        to.tags[place] = from.tags[i];
     }
-    return sort_nearly_sorted(to, MOST_MOVES * to.count, tagged);
+    return sort_nearly_sorted(to, MOST_MOVES * to.count);
 }
 
 static void swap_with_scratch(struct joint_walk *walk)
@@ -277,10 +266,8 @@ bool joint_index_begin(struct joint_index *index, const struct joint_walk *walk)
     return walk->count < UINT16_MAX;
 }
 
-void joint_sort(struct joint_walk *walk)
+static void sort_with_tags(struct joint_walk *walk)
 {
-    if (walk->count < 2)
-        return;
     unsigned bits = highest_bit(walk->count) + 1, left = 64 - depth_of_range(walk);
     bits = bits < MOST_PLACES_BITS ? bits : MOST_PLACES_BITS;
     bits = bits < left ? bits : left;
@@ -288,10 +275,23 @@ void joint_sort(struct joint_walk *walk)
     struct sorted to = {walk->scratch, walk->tag_scratch, walk->count};
     bool sorted = false;
     if (walk->count <= UINT16_MAX) {
-        sorted = walk->tags ? sort_by_places(to, from, left - bits, bits, true)
-                            : sort_by_places(to, from, left - bits, bits, false);
+        sorted = sort_by_places(to, from, left - bits, bits);
         swap_with_scratch(walk);
     }
     if (!sorted)
-        sort_fully(walk);
+        sort_fully(&(struct sorted){walk->prefixes, walk->tags, walk->count});
+}
+
+void joint_sort(struct joint_walk *walk)
+{
+    if (walk->count < 2)
+        return;
+    if (walk->tags) {
+        sort_with_tags(walk);
+        return;
+    }
+    bool sorted = sort_spread_numbers(walk->scratch, walk->prefixes, walk->count, 64 - depth_of_range(walk));
+    swap_with_scratch(walk);
+    if (!sorted)
+        sort_numbers(walk->prefixes, walk->scratch, walk->count, 64);
 }

@@ -19,6 +19,8 @@
 
 #include <string.h>
 
+#include "../base/sort.h"
+
 #define RANGE_PREFIXES 2048
 
 /* ---- ranges ------------------------------------------------------------------------------------------------------ */
@@ -218,35 +220,16 @@ static void merge_lists(struct prefix_reader *prefixes, const uint64_t *ends)
         merge_runs(prefixes->prefixes, prefixes->prefixes + prefixes->room, ends[length], ends[length + 1]);
 }
 
-#define MOST_SORT_BITS 12
-#define MOST_ALIKE     32
-
-/* The same, counted by the first bits in the range, of which there are more values than prefixes; then few are left to
-   sort. False, and nothing done, where many are alike, as hashes are not. */
-static bool sort_lists(uint64_t *prefixes, uint64_t *scratch, uint64_t count, unsigned range_bits)
+/* The lists of a range as one. Hashes are evenly spread. */
+static void sort_lists(struct prefix_reader *prefixes, const uint64_t *ends)
 {
-    uint32_t next[1 << MOST_SORT_BITS], total = 0, most = 0;
-    const unsigned bits = highest_bit(count) + 1 < MOST_SORT_BITS ? highest_bit(count) + 1 : MOST_SORT_BITS;
-    memset(next, 0, sizeof *next << bits);
-    for (uint64_t i = 0; i < count; i++)
-        next[prefixes[i] << range_bits >> (64 - bits)]++;
-    for (uint32_t i = 0; i < 1u << bits; i++) {
-        uint32_t here = next[i];
-        next[i] = total;
-        total += here;
-        most = here > most ? here : most;
-    }
-    if (most > MOST_ALIKE)
-        return false;
-    for (uint64_t i = 0; i < count; i++)
-        scratch[next[prefixes[i] << range_bits >> (64 - bits)]++] = prefixes[i];
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t j = i;
-        for (; j > 0 && scratch[i] < prefixes[j - 1]; j--)
-            prefixes[j] = prefixes[j - 1];
-        prefixes[j] = scratch[i];
-    }
-    return true;
+    uint64_t *scratch = prefixes->prefixes + prefixes->room;
+    if (prefixes->count < 2 || prefixes->census.shortest == prefixes->census.longest)
+        return;
+    if (sort_spread_numbers(scratch, prefixes->prefixes, prefixes->count, 64 - prefixes->range_bits))
+        memcpy(prefixes->prefixes, scratch, prefixes->count * sizeof *scratch);
+    else
+        merge_lists(prefixes, ends);
 }
 
 /* Whether none covers another, in the range and since the last one. */
@@ -276,9 +259,7 @@ static roost_status read_range(struct prefix_reader *prefixes)
             return status;
         ends[length] = prefixes->count;
     }
-    if (prefixes->count > 1 && prefixes->census.shortest < prefixes->census.longest &&
-        !sort_lists(prefixes->prefixes, prefixes->prefixes + prefixes->room, prefixes->count, prefixes->range_bits))
-        merge_lists(prefixes, ends);
+    sort_lists(prefixes, ends);
     prefixes->range++;
     return is_disjoint(prefixes) ? ROOST_OK : ROOST_CORRUPT;
 }
