@@ -212,6 +212,30 @@ static void sorts_like_qsort(void **state)
     }
 }
 
+/* Numbers that are evenly spread are sorted in one pass. Others are so as well or refused, and then all there. */
+static void sorts_spread_numbers(void **state)
+{
+    static uint64_t numbers[70000], sorted[COUNT_OF(numbers)], scratch[COUNT_OF(numbers)];
+    struct random_source random = random_from_seed(23);
+    uint32_t refused = 0;
+    (void)state;
+    for (uint32_t round = 0; round < 300; round++) {
+        uint32_t count = round < 280 ? random_choice(&random, 5000) : random_choice(&random, COUNT_OF(numbers));
+        unsigned bits = 1 + random_choice(&random, 64), crowded = round % 4 == 3 ? random_choice(&random, bits) : 0;
+        uint64_t above = bits < 64 ? random_next(&random) << bits : 0;
+        for (uint32_t i = 0; i < count; i++)
+            numbers[i] = above | random_next(&random) >> (64 - bits) >> (i % 7 ? crowded : 0);
+        bool done = sort_spread_numbers(sorted, numbers, count, bits);
+        refused += !done;
+        assert_true(done || crowded || count > UINT16_MAX);
+        if (!done)
+            sort_numbers(sorted, scratch, count, 64);
+        qsort(numbers, count, sizeof *numbers, by_value);
+        assert_memory_equal(sorted, numbers, count * sizeof *numbers);
+    }
+    assert_true(refused > 10 && refused < 100);
+}
+
 /* The same numbers without doubles, in disorder, from dense ones to scattered ones. */
 static void sorts_distinct_numbers(void **state)
 {
@@ -323,6 +347,7 @@ int main(void)
         cmocka_unit_test(a_fixed_writer_stops_at_its_room),
         cmocka_unit_test(rice_parameter_is_best_for_geometric_gaps),
         cmocka_unit_test(sorts_like_qsort),
+        cmocka_unit_test(sorts_spread_numbers),
         cmocka_unit_test(sorts_distinct_numbers),
         cmocka_unit_test(keys_hash_as_xxh3_does),
         cmocka_unit_test(choices_are_even),
