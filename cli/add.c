@@ -5,7 +5,7 @@
 #include "cli/base/numbers.h"
 #include "verb.h"
 
-static bool can_add(const char *name, const roost_filter *filter);
+static bool can_add(const char *name, const roost_config *config);
 static bool add_keys(const char *name, roost_filter *filter, bool *changed, const roost_bytes *keys, size_t count);
 static bool add_hashes(const char *name, roost_filter *filter, bool *changed, const roost_hash *hashes, size_t count);
 
@@ -16,6 +16,8 @@ static struct key_change change = {.verb = "add",
                                    .is_possible = can_add,
                                    .apply = add_keys,
                                    .apply_hashes = add_hashes,
+                                   .command = "ROOST.ADD",
+                                   .repeatable = true,
                                    .effect = "new",
                                    .renews = true,
                                    .adds = true};
@@ -29,15 +31,15 @@ static const struct option options[] = {
      .help = "print how many keys there were and how many were new"},
     {.name = "json", .type = OPTION_BOOLEAN, .place = &change.json, .help = "the same as a JSON object"},
     THREADS_OPTION(change.threads, ""),
+    SHARDS_OPTIONS(change.shards),
     {0},
 };
 
-static bool can_add(const char *name, const roost_filter *filter)
+static bool can_add(const char *name, const roost_config *config)
 {
-    roost_kind kind = roost_filter_get_config(filter)->kind;
-    if (kind == ROOST_WINDOW)
+    if (config->kind == ROOST_WINDOW)
         return complain(name, "is a window; use roost window add");
-    return kind != ROOST_COUNTER || complain(name, "is a counter; use roost counter incr");
+    return config->kind != ROOST_COUNTER || complain(name, "is a counter; use roost counter incr");
 }
 
 static bool complain_of_full(const char *name, const roost_filter *filter)
@@ -80,13 +82,17 @@ static const char *const operands[] = {"FILE", NULL};
 
 const struct verb verb_add = {
     .name = "add",
-    .synopsis = "FILE [KEY...] [-f KEYS] [-0] [-v] [--json] [--threads N]",
+    .synopsis = "FILE [KEY...] [-f KEYS] [-0] [-v] [--json] [--threads N] | URL [--shards N] [KEY...] [OPTION...]",
     .summary = "add keys to a filter",
-    .details = "Adds the keys of the command line and of the files of -f or, if there are none, the lines of standard "
-               "input. A KEY of - also stands for standard input; after -- it is an ordinary key. A key is all bytes "
-               "before the newline.\n\n"
-               "Either all keys are added or, after an error, none. A warning on standard error says when FILE holds "
-               "more than its capacity.",
+    .details =
+        "Adds the keys of the command line and of the files of -f or, if there are none, the lines of standard "
+        "input. A KEY of - also stands for standard input; after -- it is an ordinary key. A key is all bytes "
+        "before the newline.\n\n"
+        "Either all keys are added or, after an error, none. A warning on standard error says when FILE holds "
+        "more than its capacity.\n\n"
+        "A URL, redis://[user[:password]@]host[:port]/KEY or rediss://, is a filter in a server or cluster that has "
+        "loaded the module roost.so; with --shards N it is spread over N keys. There keys are added as they are read: "
+        "after an error those before it stay, and a message says how many.",
     .options = options,
     .operands = operands,
     .more_operands = true,

@@ -8,6 +8,7 @@
 #include "cli/base/kinds.h"
 #include "cli/base/messages.h"
 #include "cli/base/numbers.h"
+#include "cli/peer/shards.h"
 #include "verb.h"
 
 #define DEFAULT_FPR            0.01
@@ -28,6 +29,7 @@ static struct {
     double fpr;
     struct seed_option seed;
     bool multiset, scalable, force;
+    struct shards_options shards;
 } settings;
 
 static const char *const powers_of_two[] = {"1", "2", "4", "8", NULL}; /* choice i is 2^(i - 1) */
@@ -121,7 +123,9 @@ static const struct option options[] = {
      .letter = 'f',
      .type = OPTION_BOOLEAN,
      .place = &settings.force,
-     .help = "replace FILE if it exists"},
+     .help = "replace FILE if it exists; of a filter in servers: create keys that are missing although others hold "
+             "elements"},
+    SHARDS_OPTIONS(settings.shards),
     {0},
 };
 
@@ -299,9 +303,27 @@ static bool write_filter(struct filter_file *file, const char *name)
            (!filter_file_exists(file) || settings.force || complain_of_existence(name)) && filter_file_save(file);
 }
 
+/* ---- servers --------------------------------------------------------------------------------------------------- */
+
+static bool create_in_servers(const char *url)
+{
+    struct shards *shards;
+    roost_config config;
+    if (!configure(&config) || !(is_possible(config) || complain_of_configuration(&config)))
+        return false;
+    interrupt_catch();
+    bool fine = shards_open(&shards, url, &settings.shards) && shards_create(shards, &config, settings.force);
+    shards_close(shards);
+    return fine;
+}
+
 static int run(const struct arguments *arguments)
 {
     const char *name = arguments->operands[0];
+    if (!shards_options_fit(&settings.shards, name))
+        return EXIT_ERROR;
+    if (is_server_name(name))
+        return create_in_servers(name) ? EXIT_FINE : EXIT_ERROR;
     struct stat present;
     struct filter_file file = {0};
     bool made = filter_file_put(&file, name, make_filter(name));
@@ -316,10 +338,17 @@ static const char *const operands[] = {"FILE", NULL};
 
 const struct verb verb_create = {
     .name = "create",
-    .synopsis = "FILE [--capacity N] [--scalable] [--fpr P] [--kind bloom|cuckoo|orcuckoo] [OPTION...]",
+    .synopsis = "FILE [--capacity N] [--scalable] [--fpr P] [--kind bloom|cuckoo|orcuckoo] [OPTION...] | URL [--shards "
+                "N] [OPTION...]",
     .summary = "create an empty filter",
-    .details = "Creates an empty filter. Filters merge if they were created with the same options, on any "
-               "machine. Without --capacity the filter grows with what you add.",
+    .details =
+        "Creates an empty filter. Filters merge if they were created with the same options, on any "
+        "machine. Without --capacity the filter grows with what you add.\n\n"
+        "A URL, redis://[user[:password]@]host[:port]/KEY or rediss://, is a filter in a server or cluster that has "
+        "loaded the module roost.so. With --shards N it is spread over the keys {KEY:0} to {KEY:N-1}, so that it can "
+        "be "
+        "larger than a node; --capacity is that of the whole. Give the same N to all other verbs. Keys that exist "
+        "already stay, and those that are missing are created.",
     .options = options,
     .operands = operands,
     .changes_file = true,

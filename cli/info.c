@@ -9,15 +9,18 @@
 #include "cli/base/kinds.h"
 #include "cli/base/messages.h"
 #include "cli/base/numbers.h"
+#include "server_info.h"
 #include "verb.h"
 
 static struct {
     bool json, new_replica;
+    struct shards_options shards;
 } settings;
 
 static const struct option options[] = {
     {.name = "json", .type = OPTION_BOOLEAN, .place = &settings.json, .help = "as a JSON object"},
     {.name = "new-replica", .type = OPTION_BOOLEAN, .place = &settings.new_replica, .help = "make FILE a new replica"},
+    SHARDS_OPTIONS(settings.shards),
     {0},
 };
 
@@ -405,6 +408,12 @@ static int run(const struct arguments *arguments)
 {
     struct filter_file file = {0};
     const char *name = arguments->operands[0];
+    if (!shards_options_fit(&settings.shards, name))
+        return EXIT_ERROR;
+    if (is_server_name(name) && settings.new_replica)
+        return complain("--new-replica", "only for a FILE"), EXIT_ERROR;
+    if (is_server_name(name))
+        return print_server_info(name, &settings.shards, settings.json) ? EXIT_FINE : EXIT_ERROR;
     bool fine = settings.new_replica ? make_new_replica(&file, name) : filter_file_look(&file, name);
     if (fine && (settings.json || !settings.new_replica))
         print_facts(&file);
@@ -416,12 +425,15 @@ static const char *const operands[] = {"FILE", NULL};
 
 const struct verb verb_info = {
     .name = "info",
-    .synopsis = "FILE [--json] [--new-replica]",
+    .synopsis = "FILE [--json] [--new-replica] | URL [--shards N] [--json] [OPTION...]",
     .summary = "describe a filter and what it holds",
-    .details = "Prints the configuration of the filter, an estimate of its elements, and its present rate of "
-               "false positives beside the promised one.\n\n"
-               "A file that was copied or restored becomes a new replica by itself; use --new-replica where "
-               "that cannot be detected, as on a disk that was cloned as a whole.",
+    .details =
+        "Prints the configuration of the filter, an estimate of its elements, and its present rate of "
+        "false positives beside the promised one.\n\n"
+        "A file that was copied or restored becomes a new replica by itself; use --new-replica where "
+        "that cannot be detected, as on a disk that was cloned as a whole.\n\n"
+        "A URL is a filter in servers, as in roost add. With --shards the numbers are those of all shards together; "
+        "the present rate is their mean, since a key is as likely to belong to one as to any other.",
     .options = options,
     .operands = operands,
     .run = run,

@@ -142,7 +142,8 @@ static int run_verb(const struct verb *verb, char **words, size_t count)
     int status = verb->run(&arguments);
     progress_erase();
     if (status == EXIT_ERROR && interrupted())
-        complain_of_interrupt(verb->changes_file ? arguments.operands[0] : NULL);
+        complain_of_interrupt(verb->changes_file && !is_server_name(arguments.operands[0]) ? arguments.operands[0]
+                                                                                           : NULL);
     return status;
 }
 
@@ -190,14 +191,12 @@ static bool fill_standard_descriptors(void)
     return true;
 }
 
-/* Verbs that talk to servers get copies of URLs with passwords; in the list of processes the passwords are hidden. */
+/* Verbs get copies of URLs with passwords, which may also be keys; in the list of processes the passwords are hidden. */
 static bool hide_passwords(char **words, size_t count)
 {
-    bool talks = count > 0 && (strcmp(words[0], "sync") == 0 || strcmp(words[0], "link") == 0), any = false;
-    if (talks && !secrets_take(words, count, &any))
+    bool any = false;
+    if (!secrets_take(words, count, &any))
         return complain_plainly("out of memory");
-    for (size_t i = 0; !talks && i < count; i++)
-        secrets_hide(words[i]);
     if (any && isatty(STDERR_FILENO))
         complain_plainly("other users of this machine can read a password in a URL when roost starts; use "
                          "ROOST_PASSWORD in the environment, or --password-file");

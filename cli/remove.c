@@ -5,7 +5,7 @@
 #include "cli/base/messages.h"
 #include "verb.h"
 
-static bool can_remove(const char *name, const roost_filter *filter);
+static bool can_remove(const char *name, const roost_config *config);
 static bool remove_keys(const char *name, roost_filter *filter, bool *changed, const roost_bytes *keys, size_t count);
 
 static struct key_change change = {.verb = "remove",
@@ -13,6 +13,8 @@ static struct key_change change = {.verb = "remove",
                                    .is_possible = can_remove,
                                    .apply = remove_keys,
                                    .threads = 1,
+                                   .command = "ROOST.REM",
+                                   .repeatable = true,
                                    .effect = "removed",
                                    .no_effect = "not there"};
 
@@ -32,12 +34,12 @@ static const struct option options[] = {
      .place = &change.verbose,
      .help = "print how many keys were removed and how many were missing"},
     {.name = "json", .type = OPTION_BOOLEAN, .place = &change.json, .help = "the same as a JSON object"},
+    SHARDS_OPTIONS(change.shards),
     {0},
 };
 
-static bool can_remove(const char *name, const roost_filter *filter)
+static bool can_remove(const char *name, const roost_config *config)
 {
-    const roost_config *config = roost_filter_get_config(filter);
     if (config->kind == ROOST_WINDOW || config->kind == ROOST_COUNTER)
         return complain(name, "a %s cannot remove keys; they expire by themselves", kind_name(config->kind));
     if (config->kind != ROOST_ORCUCKOO)
@@ -64,6 +66,8 @@ static bool remove_keys(const char *name, roost_filter *filter, bool *changed, c
 
 static int run(const struct arguments *arguments)
 {
+    if (settings.one)
+        change.command = "ROOST.REMONE";
     return change_keys(&change, arguments);
 }
 
@@ -71,12 +75,14 @@ static const char *const operands[] = {"FILE", NULL};
 
 const struct verb verb_remove = {
     .name = "remove",
-    .synopsis = "FILE [KEY...] [-f KEYS] [-0] [--one] [-v] [--json]",
+    .synopsis = "FILE [KEY...] [-f KEYS] [-0] [--one] [-v] [--json] | URL [--shards N] [KEY...] [OPTION...]",
     .summary = "remove keys from a filter",
-    .details = "Removes keys from a filter of --kind orcuckoo; KEY is as in roost add. If another replica adds "
-               "the key at the same time, the key stays. Remove only keys that were added: removing a false "
-               "positive removes the key that it collides with.\n\n"
-               "Either all keys are removed or, after an error, none.",
+    .details =
+        "Removes keys from a filter of --kind orcuckoo; KEY is as in roost add. If another replica adds "
+        "the key at the same time, the key stays. Remove only keys that were added: removing a false "
+        "positive removes the key that it collides with.\n\n"
+        "Either all keys are removed or, after an error, none. A URL is a filter in servers, as in roost add; there "
+        "those before an error stay removed.",
     .options = options,
     .operands = operands,
     .more_operands = true,

@@ -561,11 +561,11 @@ static bool begin(struct deployment *deployment, struct server_name *name, const
            complain_plainly("no memory");
 }
 
-struct deployment *deployment_open(struct event_loop *loop, const char *url, const struct secrets *secrets,
-                                   const struct connection_options *options, const struct deployment_events *events)
+struct deployment *deployment_open_named(struct event_loop *loop, struct server_name *name,
+                                         const struct connection_options *options,
+                                         const struct deployment_events *events)
 {
-    struct server_name name = {0};
-    struct deployment *deployment = read_url(&name, url, secrets) ? calloc(1, sizeof *deployment) : NULL;
+    struct deployment *deployment = calloc(1, sizeof *deployment);
     if (deployment) {
         *deployment = (struct deployment){.loop = loop,
                                           .events = *events,
@@ -574,13 +574,23 @@ struct deployment *deployment_open(struct event_loop *loop, const char *url, con
                                                     .slots_reported = slots_reported,
                                                     .role_reported = role_reported,
                                                     .changed = changed}};
-        if (!begin(deployment, &name, options)) {
+        if (!begin(deployment, name, options)) {
             deployment_free(deployment);
             deployment = NULL;
         }
     }
-    server_name_release(&name);
+    server_name_release(name);
     return deployment;
+}
+
+struct deployment *deployment_open(struct event_loop *loop, const char *url, const struct secrets *secrets,
+                                   const struct connection_options *options, const struct deployment_events *events)
+{
+    struct server_name name = {0};
+    if (read_url(&name, url, secrets))
+        return deployment_open_named(loop, &name, options, events);
+    server_name_release(&name);
+    return NULL;
 }
 
 const char *deployment_name(const struct deployment *deployment)

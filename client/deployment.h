@@ -18,11 +18,16 @@
 struct deployment;
 struct event_loop;
 struct secrets;
+struct server_name;
 
 /* The URL is redis://[user[:password]@]host[:port][/] or rediss://...; NULL, with a message, if it is not. `secrets`
    is from secrets_read, or NULL; `options` may be NULL. Connects as the loop runs. */
 struct deployment *deployment_open(struct event_loop *loop, const char *url, const struct secrets *secrets,
                                    const struct connection_options *options, const struct deployment_events *events);
+/* The same for a URL that has been read, and completed with a password; its path is ignored. Takes over the name. */
+struct deployment *deployment_open_named(struct event_loop *loop, struct server_name *name,
+                                         const struct connection_options *options,
+                                         const struct deployment_events *events);
 /* NULL is fine. Outstanding commands fail; no event is reported any more. May be called from any callback of the
    deployment. */
 void deployment_close(struct deployment *deployment);

@@ -52,7 +52,7 @@ static uint64_t number_in(const redisReply *reply, const char *name)
 }
 
 /* A server formats integers without a fraction. */
-static double fraction_in(const redisReply *reply, const char *name)
+double fraction_in(const redisReply *reply, const char *name)
 {
     const redisReply *found = reply_field(reply, name);
     if (found && found->type == REDIS_REPLY_INTEGER)

@@ -13,6 +13,8 @@ bool text_is(const struct redisReply *reply, const char *text);
 const struct redisReply *reply_field(const struct redisReply *reply, const char *name);
 /* A number. */
 bool read_field(int64_t *value, const struct redisReply *reply, const char *name);
+/* A number with a fraction; 0: there is none. */
+double fraction_in(const struct redisReply *reply, const char *name);
 /* Whether a field has this text. */
 bool field_is(const struct redisReply *reply, const char *name, const char *text);
 

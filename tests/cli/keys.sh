@@ -167,4 +167,8 @@ kill $stream
 wait $stream 2>/dev/null
 exec 8>&-
 
+"$ROOST" add f redis://user:word@host
+is "a key that looks like a URL with a password" redis://user:word@host "$(echo redis://user:word@host | "$ROOST" check f)"
+gives "and as an operand" 0 redis://user:word@host check f redis://user:word@host
+
 finish

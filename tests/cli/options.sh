@@ -76,6 +76,14 @@ refuses "a key without its certificate" '^roost: --key: needs --cert' link redis
 refuses "sync with a path and certificates" '^roost: --cert: only for servers with rediss://' sync f g --cert c
 refuses "sync with certificates where nothing is encrypted" '^roost: --insecure: only for servers with rediss://' sync f redis://host/key --insecure
 refuses "sync with a path and passwords" '^roost: --password-file: only for a PEER of redis://' sync f g --password-file p
+for verb in create add remove check info; do
+    refuses "$verb of a file with shards" '^roost: --shards: only for a filter in servers' $verb f --shards 3
+    refuses "$verb with passwords for a file" '^roost: --password-file: only for a filter in servers' $verb f --password-file p
+    refuses "$verb with certificates where nothing is encrypted" '^roost: --cacert: only for servers with rediss://' $verb redis://host/key --cacert c
+done
+refuses "no shards at all" '^roost: --shards 0: ' check redis://host/key --shards 0
+refuses "too many shards" '^roost: --shards 16385: ' check redis://host/key --shards 16385
+refuses "a server as a new replica" '^roost: --new-replica: only for a FILE' info redis://host/key --new-replica
 for verb in create add remove check sync info digest serve; do
     refuses "$verb without a file" "^roost: $verb: FILE is missing" $verb
 done
@@ -87,6 +95,7 @@ if "$ROOST" link redis://a redis://a 2>&1 | grep -q 'built without'; then
     skip "regions that are none" "this roost was built without servers"
 else
     refuses "a region that is no URL" '^roost: localhost:1: a region is redis://' link localhost:1 redis://tokyo
+    refuses "a server without a key" '^roost: redis://: a filter in servers is redis://' check redis://tokyo a
     refuses "a region with a key" '^roost: redis://tokyo/key: a region is redis://' link redis://tokyo/key redis://amsterdam
 fi
 refuses "merge without a destination" '^roost: merge: DEST is missing' merge

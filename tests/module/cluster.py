@@ -2,6 +2,7 @@
 """Three primaries and three replicas: filters spread by key, merges stay within a slot, failover keeps what was acknowledged. Slots that
 move key by key, and as a whole where the server can do that."""
 import itertools
+import json
 import re
 import subprocess
 import threading
@@ -9,7 +10,7 @@ import threading
 import redis
 
 from generations import linked, tell
-from regions import cluster_port, raw
+from regions import ROOST, cluster_port, raw
 from servers import PATIENCE, PROGRAM, Server, caught_up, run, servers, wait_for
 
 MOVED = 200  # slots, the first ones; for each of them the servers write their configurations some ten times, with or without the module
@@ -36,6 +37,54 @@ def in_first_slots(s, prefix, count):
     """Keys whose slots will be moved."""
     names = (f"{prefix}-{i}" for i in itertools.count(1000))
     return list(itertools.islice((name for name in names if s("CLUSTER", "KEYSLOT", name) < MOVED), count))
+
+
+class Feeder(threading.Thread):
+    """`roost add` to a filter over many nodes, which gets lines for as long as it is wanted."""
+
+    def __init__(self, s, name, shards):
+        super().__init__(daemon=True)
+        self.where, self.lines, self.paused, self.ended = (f"redis://127.0.0.1:{s.port}/{name}", "--shards", str(shards)), 0, False, False
+        self.roost("create", "--kind", "cuckoo", "--scalable")
+        self.adding = subprocess.Popen([ROOST, "add", *self.where, "--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.start()
+
+    def roost(self, verb, *options):
+        return subprocess.run([ROOST, verb, *self.where, *options], check=True, stdout=subprocess.PIPE, timeout=PATIENCE).stdout
+
+    def run(self):
+        while not self.ended:
+            if self.paused:
+                threading.Event().wait(0.01)
+                continue
+            lines = b"".join(b"line %d\n" % i for i in range(self.lines, self.lines + 100))
+            self.adding.stdin.write(lines), self.adding.stdin.flush()
+            self.lines += 100
+        self.adding.stdin.close()
+
+    def go_on(self, lines=20000):
+        """Until so many more lines were accepted; more than a pipe and the program hold, so that servers have got some."""
+        begun = self.lines
+        wait_for(lambda: self.adding.poll() is not None or self.lines > begun + lines, "lines to be added")
+
+    def missing(self):
+        keys = b"".join(b"line %d\n" % i for i in range(self.lines))
+        result = subprocess.run([ROOST, "check", *self.where, "-v"], input=keys, capture_output=True, timeout=PATIENCE)
+        assert result.returncode < 2, result
+        return result.stdout
+
+    def finish(self):
+        self.ended = True
+        self.join()
+        said, error = self.adding.stdout.read(), self.adding.stderr.read()
+        assert self.adding.wait(PATIENCE) == 0 and b'"keys":%d' % self.lines in said, (said, error)
+        assert self.missing() == b"", self.missing()[:200]
+
+
+def spread_name(s, shards):
+    """A filter with some of its shards in the slots that will be moved."""
+    return next(name for name in (f"spread{i}" for i in itertools.count())
+                if sum(s("CLUSTER", "KEYSLOT", f"{{{name}:{i}}}") < MOVED for i in range(shards)) >= 3)
 
 
 def test_a_cluster_of_six():
@@ -74,8 +123,18 @@ def test_a_cluster_of_six():
         for s in primaries:
             assert s("WAIT", 1, 60000) >= 1
         digests = {key: place[key].digest(key) for key in keys}
+        spread = Feeder(next(s for s in primaries if s is not place["bf-0"]), spread_name(nodes[0], 60), 60)
+        spread.go_on()
+        for s in primaries:  # replies are lost, and nothing else
+            s("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+            spread.go_on()
+        spread.paused = True
+        wait_for(lambda: spread.missing() == b"", "what was sent to arrive")
+        for s in primaries:
+            assert s("WAIT", 1, 60000) >= 1
         dead = place["bf-0"]
         dead.kill()
+        spread.paused = False  # sends to the dead one, and waits for its replica
         wait_for(lambda: owners(nodes)[0] and all(s.process.poll() is None for s in owners(nodes).values()), "the failover")
         slots = owners(nodes)
         for key in keys:
@@ -85,9 +144,14 @@ def test_a_cluster_of_six():
             s("ROOST.ADD", key, "after the failover")
         for key in deleted:
             assert generation(nodes, key) == 1, "the failover keeps what was deleted"
+        spread.go_on()
         dead.start()
         wait_for(lambda: dead.client.info("replication").get("master_link_status") == "up", "the old primary to return")
         move_slots(nodes)
+        spread.go_on()
+        facts = json.loads(spread.roost("info", "--json"))
+        assert facts["shards"] == 60 and facts["nodes"] == 3, facts
+        spread.finish()
         for key in deleted:
             assert generation(nodes, key) == 1, "slots take their tombstones along"
         for key in keys:

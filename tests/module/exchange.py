@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """What passes between deployments: frames, deltas, sync messages, summaries; and what must not pass."""
+import json
 import os
 import random
 import struct
@@ -191,6 +192,82 @@ def test_roost_sync_with_a_key():
         assert "WRONGTYPE" in complaint(f"redis://{address}/text")
         for bad in "redis://", f"redis://{address}", f"redis://{address}/", "redis://host:x/k", "redis://host:70000/k", "redis://[::1/k":
             assert "a key is redis://" in complaint(bad), bad
+
+
+def roost(*arguments, keys=None, status=0, **how):
+    """What the program prints; with an error status, its message."""
+    result = subprocess.run([PROGRAM, *arguments], input=keys and "".join(f"{key}\n" for key in keys), capture_output=True, text=True, **how)
+    assert result.returncode == status, (arguments, result)
+    return result.stderr if status == 2 else result.stdout
+
+
+def test_a_filter_over_many_keys():
+    with server(port=free_port()) as s:
+        where, shards = f"redis://127.0.0.1:{s.port}/birds", ("--shards", "7")
+        assert "does not exist; roost create with --shards 7" in roost("check", where, *shards, "a", status=2)
+        roost("create", where, *shards, "--capacity", "20k", "--fpr", "0.5%")
+        assert sorted(s("KEYS", "*")) == [b"{birds:%d}" % i for i in range(7)]
+        assert "already exists" in roost("create", where, *shards, "--capacity", "20k", status=2)
+        told = json.loads(roost("add", where, *shards, "--json", keys=items("in", 20000)))
+        assert told["keys"] == 20000 and 19800 < told["new"] <= 20000 and told["promise_holds"], told
+        assert roost("check", where, *shards, "-v", keys=items("in", 20000), status=1) == "", "all of them are there"
+        wrong = int(roost("check", where, *shards, "-c", keys=items("out", 100000)))
+        assert wrong < 0.007 * 100000, wrong
+        facts = json.loads(roost("info", where, *shards, "--json"))
+        assert facts["shards"] == 7 and facts["nodes"] == 1 and 19000 < facts["elements"] < 21000 and facts["inserted"] == told["new"], facts
+        assert facts["fpr_now"] <= facts["worst_fpr"] <= facts["fpr_promised"] == 0.005 and facts["promise_holds"], facts
+        assert facts["bytes_memory"] == sum(s("ROOST.INFO", f"{{birds:{i}}}")[s("ROOST.INFO", f"{{birds:{i}}}").index(b"bytes_memory") + 1] for i in range(7))
+        assert "20,0" in roost("info", where, *shards) or "about 19," in roost("info", where, *shards)
+        # the rule, for other clients: (XXH3 of 64 bits >> 32) * shards >> 32
+        for item, shard in ("", 1), ("swift", 6), ("heron", 5), ("x" * 300, 4):
+            roost("add", where, *shards, "--", item)
+            assert [s("ROOST.EXISTS", f"{{birds:{i}}}", item)[0] for i in range(7)][shard] == 1, item
+        # another number of shards would look in the wrong places
+        assert "more than this many --shards" in roost("check", where, "--shards", "6", "a", status=2)
+        assert "has 7 keys, and not 8: give --shards 7" in roost("add", where, "--shards", "8", "a", status=2)
+        assert "has 7 keys, and not 8" in roost("create", where, "--shards", "8", "--capacity", "20k", "--fpr", "0.5%", status=2)
+        assert "or is it one with --shards?" in roost("check", where, "a", status=2)
+        s("DEL", "{birds:3}")
+        assert "1 of its 7 keys are missing" in roost("check", where, *shards, "a", status=2)
+        assert "1 of its 7 keys are missing" in roost("create", where, *shards, "--capacity", "20k", "--fpr", "0.5%", status=2)
+        assert "with other options" in roost("create", where, *shards, "--kind", "cuckoo", status=2)
+        roost("create", where, *shards, "--capacity", "20k", "--fpr", "0.5%", "--force")
+        roost("add", where, *shards, keys=items("in", 20000))
+        assert roost("check", where, *shards, "-v", keys=items("in", 20000), status=1) == ""
+        # a filter that is full says so, and which keys are in
+        roost("create", where + "-full", "--shards", "2", "--kind", "cuckoo", "--capacity", "100")
+        told = roost("add", where + "-full", "--shards", "2", keys=items("in", 5000), status=2)
+        assert "}: ERR the filter is full" in told and "the first 0 keys of the input were added" in told, told
+        told = roost("add", where, *shards, keys=items("more", 60000))
+        assert json.loads(roost("info", where, *shards, "--json"))["promise_holds"] is False
+        assert "must not contain a }" in roost("create", where + "}", *shards, "--capacity", "5", status=2)
+
+
+def test_a_filter_in_one_key():
+    with server(port=free_port()) as s:
+        s("CONFIG", "SET", "requirepass", "secret")
+        s.client = s.client.__class__(unix_socket_path=s.path, password="secret")
+        where, login = f"redis://127.0.0.1:{s.port}/set", f"redis://:secret@127.0.0.1:{s.port}/set"
+        assert "asks for a password" in roost("info", where, status=2)
+        assert "WRONGPASS" in roost("info", where, status=2, env={**os.environ, "ROOST_PASSWORD": "wrong"})
+        roost("create", login, "--kind", "orcuckoo")
+        told = roost("add", login, "-v", keys=items("in", 5000))
+        assert told == "5,000 keys, 5,000 new; about 5,000 elements\n", told
+        assert roost("remove", login, "-v", "in-1", "in-2", "never").startswith("3 keys, 2 removed; about 4,998"), "removal"
+        assert roost("check", login, "in-1", "in-2", "in-3") == "in-3\n"
+        assert roost("check", login, "in-1", status=1) == ""
+        s("ROOST.CREATE", "copies", "KIND", "orcuckoo", "MULTISET", "SCALABLE"), s("ROOST.CREATE", "w", "KIND", "window", "WINDOW", "60000")
+        roost("add", login.replace("/set", "/copies"), "a", "a", "b")
+        assert "removed" in roost("remove", login.replace("/set", "/copies"), "--one", "-v", "a") and s("ROOST.COUNT", "copies", "a", "b") == [1, 1]
+        assert "holds a window" in roost("add", login.replace("/set", "/w"), "a", status=2)
+        s("SET", "text", "x")
+        told = roost("add", login.replace("/set", "/text"), "a", status=2)
+        assert "WRONGTYPE" in told and "secret" not in told, told
+        told = subprocess.run([PROGRAM, "add", f"redis://127.0.0.1:{free_port()}/set", "a"], capture_output=True, text=True)
+        assert told.returncode == 2 and "Connection refused" in told.stderr, told
+    # one that was not reached at all: no module
+    with server(port=free_port(), module=False) as s:
+        assert "has not loaded the module roost.so" in roost("check", f"redis://127.0.0.1:{s.port}/set", "a", status=2)
 
 
 def test_summary():
