@@ -28,6 +28,11 @@ void imports_watch(RedisModuleCtx *ctx)
         (void)RedisModule_SubscribeToServerEvent(ctx, kind->event, on_move);
 }
 
+unsigned slot_imports(void)
+{
+    return imports;
+}
+
 bool is_importing(void)
 {
     return imports > 0;

@@ -10,5 +10,7 @@
 /* Servers without such moves have no event for them. */
 void imports_watch(RedisModuleCtx *ctx);
 bool is_importing(void);
+/* How many are under way, for INFO. */
+unsigned slot_imports(void);
 
 #endif

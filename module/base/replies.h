@@ -50,6 +50,8 @@ static inline int reply_ok(RedisModuleCtx *ctx)
 /* An array of booleans. An error, if it is not NULL, is its last element. */
 int reply_booleans(RedisModuleCtx *ctx, const bool *booleans, size_t count);
 int reply_booleans_until(RedisModuleCtx *ctx, const bool *booleans, size_t done, const char *error);
+/* ERROR_MEMORY, which is counted. */
+const char *memory_error(void);
 /* "ERR " and the text of the library. */
 int reply_status(RedisModuleCtx *ctx, roost_status status);
 

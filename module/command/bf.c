@@ -77,7 +77,7 @@ static const char *read_capacity(struct reserve *reserve, RedisModuleString *arg
         return "Bad capacity";
     return !read                                                ? "ERR bad capacity"
            : reserve->options.capacity <= 0                     ? "ERR (capacity should be larger than 0)"
-           : reserve->options.capacity > MOST_RESERVED_CAPACITY ? ERROR_MEMORY
+           : reserve->options.capacity > MOST_RESERVED_CAPACITY ? memory_error()
                                                                 : NULL;
 }
 
@@ -251,7 +251,7 @@ static const char *add_error(const struct target *target, roost_status status)
 {
     (void)target;
     return status == ROOST_FULL                                     ? ERROR_BF_FULL
-           : status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE ? ERROR_MEMORY
+           : status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE ? memory_error()
                                                                     : "ERR problem inserting into filter";
 }
 

@@ -57,7 +57,7 @@ static const char *read_capacity(struct reserve *reserve, const RedisModuleStrin
 {
     if (!argument_number(argument, &reserve->options.capacity, 1, INT64_MAX))
         return "Bad capacity";
-    return reserve->options.capacity > MOST_RESERVED_CAPACITY ? ERROR_MEMORY : NULL;
+    return reserve->options.capacity > MOST_RESERVED_CAPACITY ? memory_error() : NULL;
 }
 
 struct option {
@@ -127,7 +127,7 @@ static const char *add_error(const struct target *target, roost_status status)
 {
     if (status == ROOST_FULL)
         return config_of(target->filter)->scalable ? ERROR_CF_EXPANSION : ERROR_CF_FULL;
-    return status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE ? ERROR_MEMORY : ERROR_CF_FULL;
+    return status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE ? memory_error() : ERROR_CF_FULL;
 }
 
 static bool open_to_add(struct target *target, RedisModuleCtx *ctx, RedisModuleString *name,

@@ -276,9 +276,9 @@ static int reply_dump(RedisModuleCtx *ctx, struct job *job)
 {
     const struct dump_job *dump = (const struct dump_job *)job;
     if (dump->error)
-        return RedisModule_ReplyWithError(ctx, dump->error);
+        return job_reply_error(ctx, dump->error);
     if (dump->status != ROOST_OK)
-        return reply_status(ctx, dump->status);
+        return job_reply_status(ctx, dump->status);
     return reply_first(ctx, dump->kept ? find_same(dump->job.object, dump->digest) : NULL);
 }
 
@@ -293,7 +293,7 @@ static void free_dump(struct job *job)
     RedisModule_Free(dump);
 }
 
-static const struct job_class dump_class = {dump_step, reply_dump, free_dump};
+static const struct job_class dump_class = {dump_step, reply_dump, free_dump, SLOW_DUMP};
 
 static int begin_incrementally(struct target *target)
 {

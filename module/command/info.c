@@ -4,6 +4,8 @@
 #include <stdio.h>
 
 #include "module/base/arguments.h"
+#include "module/base/counters.h"
+#include "module/base/imports.h"
 #include "module/base/replies.h"
 #include "module/base/settings.h"
 #include "module/job/job.h"
@@ -161,6 +163,23 @@ int info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 
 /* ---- INFO roost -------------------------------------------------------------------------------------------------- */
 
+static void report_slow_paths(RedisModuleInfoCtx *info)
+{
+    static const char *const names[SLOW_PATHS] = {
+        [SLOW_BATCH] = "batches", [SLOW_MERGE] = "merges",   [SLOW_READ] = "thread_replies",
+        [SLOW_DUMP] = "dumps",    [SLOW_DIGEST] = "digests", [SLOW_LOAD] = "loads",
+    };
+    char name[64];
+    for (int path = NO_SLOW_PATH + 1; path < SLOW_PATHS; path++) {
+        struct slow_path_count count = slow_path_counted((enum slow_path)path);
+        RedisModule_InfoAddFieldULongLong(info, names[path], count.times);
+        snprintf(name, sizeof name, "%s_usec", names[path]);
+        RedisModule_InfoAddFieldULongLong(info, name, count.microseconds);
+        snprintf(name, sizeof name, "%s_longest_usec", names[path]);
+        RedisModule_InfoAddFieldULongLong(info, name, count.longest);
+    }
+}
+
 static void report(RedisModuleInfoCtx *info, int for_crash_report)
 {
     (void)for_crash_report;
@@ -175,6 +194,14 @@ static void report(RedisModuleInfoCtx *info, int for_crash_report)
     RedisModule_InfoAddFieldULongLong(info, "memory_limit", settings.memory_limit);
     RedisModule_InfoAddFieldULongLong(info, "dumps_bytes", dumps_bytes());
     RedisModule_InfoAddFieldULongLong(info, "longest_slice_usec", longest_slice());
+    RedisModule_InfoAddFieldULongLong(info, "jobs_running", jobs_running());
+    RedisModule_InfoAddFieldULongLong(info, "jobs_finished", counted(JOBS_FINISHED));
+    RedisModule_InfoAddFieldULongLong(info, "jobs_failed", counted(JOBS_FAILED));
+    RedisModule_InfoAddFieldULongLong(info, "refused_memory", counted(REFUSED_MEMORY));
+    RedisModule_InfoAddFieldULongLong(info, "refused_payloads", counted(REFUSED_PAYLOADS));
+    RedisModule_InfoAddFieldULongLong(info, "imported_filters", counted(IMPORTED_FILTERS));
+    RedisModule_InfoAddFieldULongLong(info, "slot_imports", slot_imports());
+    report_slow_paths(info);
 }
 
 int report_register(RedisModuleCtx *ctx)

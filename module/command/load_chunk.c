@@ -2,6 +2,7 @@
 #include "load_chunk.h"
 
 #include "module/base/arguments.h"
+#include "module/base/counters.h"
 #include "module/base/replies.h"
 #include "module/key/target.h"
 #include "module/registry/registry.h"
@@ -46,6 +47,7 @@ int load_chunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const st
     roost_status status = chunks_load(target.key, iterator, chunk.data, chunk.size,
                                       target.mirrored ? ENCODE_MIRROR : ENCODE_COPY, errors->takes, errors->source);
     target_close(&target);
+    count_refusal(status);
     if (status != ROOST_OK)
         return RedisModule_ReplyWithError(ctx, error_of(status, errors));
     note_loaded(ctx, argv[1], errors->event);

@@ -25,7 +25,7 @@ static const char *add_error(const struct target *target, roost_status status)
 {
     (void)target;
     return status == ROOST_FULL                                     ? "ERR the filter is full"
-           : status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE ? ERROR_MEMORY
+           : status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE ? memory_error()
                                                                     : "ERR no further actor can be had";
 }
 

@@ -225,7 +225,7 @@ static void free_summary(struct job *job)
     RedisModule_Free(job);
 }
 
-static const struct job_class summary_class = {summary_step, answer, free_summary};
+static const struct job_class summary_class = {summary_step, answer, free_summary, SLOW_DIGEST};
 
 static struct summary_job *new_job(const struct request *request)
 {

@@ -69,7 +69,7 @@ static const char *error_of(const struct target *target, roost_status status)
     return status == ROOST_OK         ? NULL
            : status == ROOST_CLOCK    ? timed_clock_error(target->filter->filter)
            : status == ROOST_OVERFLOW ? ERROR_OVERFLOW
-           : wants_memory(status)     ? ERROR_MEMORY
+           : wants_memory(status)     ? memory_error()
            : status == ROOST_FULL     ? ERROR_FULL
                                       : "ERR no further actor can be had";
 }

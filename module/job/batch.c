@@ -71,7 +71,7 @@ static int reply_later(RedisModuleCtx *ctx, struct job *job)
     const struct batch_job *later = (const struct batch_job *)job;
     const struct batch *batch = &later->batch;
     if (later->lost)
-        return RedisModule_ReplyWithError(ctx, later->lost);
+        return job_reply_error(ctx, later->lost);
     return batch->verb->reply(ctx, batch->all.results, batch->done, batch->status, batch->error);
 }
 
@@ -86,7 +86,7 @@ static void free_later(struct job *job)
     RedisModule_Free(later);
 }
 
-static const struct job_class batch_class = {batch_step, reply_later, free_later};
+static const struct job_class batch_class = {batch_step, reply_later, free_later, SLOW_BATCH};
 
 static int go_on_later(struct target *target, const struct batch *batch)
 {

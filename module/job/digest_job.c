@@ -67,7 +67,7 @@ static enum progress digest_job_step(RedisModuleCtx *ctx, struct job *job)
 static int reply_digest_job(RedisModuleCtx *ctx, struct job *job)
 {
     const struct digest_job *later = (const struct digest_job *)job;
-    return later->error ? RedisModule_ReplyWithError(ctx, later->error) : later->verb->reply(ctx, later->outcome);
+    return later->error ? job_reply_error(ctx, later->error) : later->verb->reply(ctx, later->outcome);
 }
 
 static void free_digest_job(struct job *job)
@@ -83,7 +83,7 @@ static void free_digest_job(struct job *job)
     RedisModule_Free(later);
 }
 
-static const struct job_class digest_job_class = {digest_job_step, reply_digest_job, free_digest_job};
+static const struct job_class digest_job_class = {digest_job_step, reply_digest_job, free_digest_job, SLOW_DIGEST};
 
 static int run_later(struct target *target, const struct digest_verb *verb, RedisModuleString **argv, int argc)
 {

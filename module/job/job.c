@@ -3,31 +3,33 @@
 
 #include <time.h>
 
+#include "module/base/replies.h"
+
 #define SLICE_MICROSECONDS 1000
 #define PAUSE              1 /* milliseconds */
 
 static struct {
     struct job *first, **last;
     bool timed; /* a timer for the next slice is set */
-    uint64_t longest;
+    uint64_t longest, running;
 } jobs = {.last = &jobs.first};
 static RedisModuleCtx *lasting; /* for calls outside of a command */
 
-static uint64_t read_clock(clockid_t clock)
+static uint64_t processor_time(void)
 {
     struct timespec time;
-    clock_gettime(clock, &time);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_nsec / 1000;
-}
-
-uint64_t microseconds_now(void)
-{
-    return read_clock(CLOCK_MONOTONIC);
 }
 
 uint64_t longest_slice(void)
 {
     return jobs.longest;
+}
+
+uint64_t jobs_running(void)
+{
+    return jobs.running;
 }
 
 static void put_last(struct job *job)
@@ -69,10 +71,19 @@ static void set_timer(void)
     jobs.timed = true;
 }
 
+static void finish(struct job *job)
+{
+    jobs.running--;
+    count_one(JOBS_FINISHED);
+    if (job->class->path != NO_SLOW_PATH)
+        count_slow(job->class->path, microseconds_now() - job->begun);
+    job_end(job);
+}
+
 /* A job that has run goes to the end of the queue. */
 static void run_slice(RedisModuleCtx *ctx, void *unused)
 {
-    uint64_t begin = microseconds_now(), worked = read_clock(CLOCK_THREAD_CPUTIME_ID), count = 0;
+    uint64_t begin = microseconds_now(), worked = processor_time(), count = 0;
     (void)unused;
     jobs.timed = false;
     for (const struct job *job = jobs.first; job; job = job->next)
@@ -80,11 +91,11 @@ static void run_slice(RedisModuleCtx *ctx, void *unused)
     while (count-- > 0 && microseconds_now() - begin < SLICE_MICROSECONDS) {
         struct job *job = take_first();
         if (work(ctx, job, begin) == ALL_DONE)
-            job_end(job);
+            finish(job);
         else
             put_last(job);
     }
-    worked = read_clock(CLOCK_THREAD_CPUTIME_ID) - worked;
+    worked = processor_time() - worked;
     jobs.longest = worked > jobs.longest ? worked : jobs.longest;
     set_timer();
 }
@@ -131,6 +142,8 @@ void job_wait(RedisModuleCtx *ctx, struct job *job, const struct job_wait *wait)
 
 void job_go_on(struct job *job)
 {
+    job->begun = microseconds_now();
+    jobs.running++;
     put_last(job);
     set_timer();
 }
@@ -138,6 +151,18 @@ void job_go_on(struct job *job)
 void job_end(struct job *job)
 {
     RedisModule_UnblockClient(job->client, job);
+}
+
+int job_reply_error(RedisModuleCtx *ctx, const char *error)
+{
+    count_one(JOBS_FAILED);
+    return RedisModule_ReplyWithError(ctx, error);
+}
+
+int job_reply_status(RedisModuleCtx *ctx, roost_status status)
+{
+    count_one(JOBS_FAILED);
+    return reply_status(ctx, status);
 }
 
 int job_begin(RedisModuleCtx *ctx, struct job *job)

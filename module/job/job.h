@@ -11,7 +11,7 @@
 #ifndef MODULE_JOB_JOB_H
 #define MODULE_JOB_JOB_H
 
-#include "module/base/server.h"
+#include "module/base/counters.h"
 
 enum progress { MORE_TO_DO, NOTHING_TO_DO_NOW, ALL_DONE };
 
@@ -21,6 +21,7 @@ struct job_class {
     enum progress (*step)(RedisModuleCtx *ctx, struct job *job); /* a fraction of a millisecond */
     int (*reply)(RedisModuleCtx *ctx, struct job *job);
     void (*free)(struct job *job);
+    enum slow_path path; /* under which INFO counts it */
 };
 
 /* A class puts its own fields behind these. */
@@ -29,6 +30,7 @@ struct job {
     int database;
     RedisModuleBlockedClient *client;
     struct job *next;
+    uint64_t begun;           /* microseconds; 0: it has not begun to run */
     RedisModuleTimerID timer; /* 0: none */
     void (*timed_out)(struct job *job);
 };
@@ -54,10 +56,12 @@ void job_wait(RedisModuleCtx *ctx, struct job *job, const struct job_wait *wait)
 void job_go_on(struct job *job);
 void job_end(struct job *job);
 
-/* Of a clock that never goes back. */
-uint64_t microseconds_now(void);
+/* For the reply of a class: the job has failed. */
+int job_reply_error(RedisModuleCtx *ctx, const char *error);
+int job_reply_status(RedisModuleCtx *ctx, roost_status status);
 
-/* For INFO: the longest time slice, in microseconds of processor time. */
+/* For INFO: the longest time slice, in microseconds of processor time, and how many jobs run. */
 uint64_t longest_slice(void);
+uint64_t jobs_running(void);
 
 #endif

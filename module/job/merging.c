@@ -328,12 +328,12 @@ static int reply_merge(RedisModuleCtx *ctx, struct job *job)
 {
     const struct merge_job *merge = (const struct merge_job *)job;
     if (merge->merged.error)
-        return RedisModule_ReplyWithError(ctx, merge->merged.error);
+        return job_reply_error(ctx, merge->merged.error);
     return merge->merged.status == ROOST_OK ? merge->verb->reply(ctx, &merge->merged)
-                                            : reply_status(ctx, merge->merged.status);
+                                            : job_reply_status(ctx, merge->merged.status);
 }
 
-static const struct job_class merge_class = {merge_step, reply_merge, free_merge};
+static const struct job_class merge_class = {merge_step, reply_merge, free_merge, SLOW_MERGE};
 
 /* ---- the beginning ----------------------------------------------------------------------------------------------- */
 

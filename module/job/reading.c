@@ -144,9 +144,9 @@ static int reading_reply(RedisModuleCtx *ctx, struct job *job)
 {
     struct reading *reading = (struct reading *)job;
     if (reading->error)
-        return RedisModule_ReplyWithError(ctx, reading->error);
+        return job_reply_error(ctx, reading->error);
     if (reading->failed != ROOST_OK)
-        return reply_status(ctx, reading->failed);
+        return job_reply_status(ctx, reading->failed);
     return reading->replied ? REDISMODULE_OK : reading->verb->reply(ctx, reading);
 }
 
@@ -163,7 +163,7 @@ static void reading_free(struct job *job)
     RedisModule_Free(reading);
 }
 
-static const struct job_class reading_class = {reading_step, reading_reply, reading_free};
+static const struct job_class reading_class = {reading_step, reading_reply, reading_free, SLOW_READ};
 
 struct reading *reading_new(const struct reading_verb *verb, const struct target *target, RedisModuleString *argument)
 {

@@ -16,6 +16,7 @@
 
 #include "module/base/checksum.h"
 #include "module/base/context.h"
+#include "module/base/counters.h"
 #include "redisbloom.h"
 
 #define ENCODING_VERSION 1
@@ -104,6 +105,7 @@ static struct value *allowed_or_freed(struct value *value, RedisModuleIO *io)
 
 static struct value *load_own(RedisModuleIO *io)
 {
+    uint64_t begun = microseconds_now();
     struct value *value = NULL;
     uint64_t size;
     uint64_t check = RedisModule_LoadUnsigned(io);
@@ -115,10 +117,12 @@ static struct value *load_own(RedisModuleIO *io)
         status = value_decode(&value, (const uint8_t *)header, body, size, mirror ? ENCODE_MIRROR : ENCODE_COPY);
     if (value && check != name_check(io))
         value->generation = 0; /* it belongs to another key */
+    count_refusal(status);
     if (status != ROOST_OK)
         RedisModule_LogIOError(io, "warning", "a filter cannot be loaded: %s", roost_status_text(status));
     RedisModule_Free(header);
     RedisModule_Free(body);
+    count_slow(SLOW_LOAD, microseconds_now() - begun);
     return allowed_or_freed(value, io);
 }
 
@@ -139,7 +143,11 @@ static struct value *of_type_or_freed(struct value *value, const RedisModuleType
 static struct value *load_foreign(RedisModuleIO *io, enum redisbloom kind, int version)
 {
     struct filter_value *filter;
-    return redisbloom_load(&filter, kind, io, version) == ROOST_OK ? allowed_or_freed(&filter->value, io) : NULL;
+    uint64_t begun = microseconds_now();
+    roost_status status = redisbloom_load(&filter, kind, io, version);
+    count_refusal(status);
+    count_slow(SLOW_LOAD, microseconds_now() - begun);
+    return status == ROOST_OK ? allowed_or_freed(&filter->value, io) : NULL;
 }
 
 static void *rdb_load_bloom(RedisModuleIO *io, int version)

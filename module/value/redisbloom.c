@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "module/base/counters.h"
 #include "reserved.h"
 
 #define FIRST_BLOOM_VERSION  2
@@ -80,6 +81,8 @@ static roost_status make(struct filter_value **filter, const struct description 
 {
     roost_status status =
         description->kind == REDISBLOOM_BLOOM ? make_bloom(filter, description) : make_cuckoo(filter, description);
+    if (status == ROOST_OK)
+        count_one(IMPORTED_FILTERS);
     return status == ROOST_INVALID ? ROOST_CORRUPT : status;
 }
 

@@ -7,7 +7,7 @@ import threading
 
 import redis
 
-from servers import MODULE, Server, Speaker, caught_up, replicate, run, same_digests, server, servers, wait_for
+from servers import MODULE, ROOT, Server, Speaker, caught_up, replicate, run, same_digests, server, servers, wait_for
 
 KINDS = {"bloom": ("KIND", "bloom"), "growing-bloom": ("KIND", "bloom", "SCALABLE"), "cuckoo": ("KIND", "cuckoo", "FPR", 1e-6),
          "growing-cuckoo": ("KIND", "cuckoo", "SCALABLE", "FPR", 1e-6), "set": ("KIND", "orcuckoo"), "growing-set": ("KIND", "orcuckoo", "SCALABLE"),
@@ -604,6 +604,65 @@ def test_dumps_are_bounded_and_shared():
             except redis.ResponseError as error:
                 assert "too many dumps" in str(error), error
         assert s.client.info("roost")["roost_dumps_bytes"] <= 64 << 20
+
+
+SLOW_PATHS = {"batches": lambda s: s("ROOST.ADD", "here", *range(10**6, 10**6 + 60000)), "merges": lambda s: s("ROOST.MERGE", "here", frame_of(s, "there")),
+              "thread_replies": lambda s: s("ROOST.DELTA", "large", 0), "dumps": lambda s: s("ROOST.DUMP", "large", 0),
+              "digests": lambda s: (fill(s, "fixed", range(30000)), s("ROOST.DIGEST", "fixed")), "loads": lambda s: s("RESTORE", "loaded", 0, s("DUMP", "there"))}
+
+
+def fields(s):
+    return {name[len("roost_"):]: value for name, value in s.client.info("roost").items()}
+
+
+def failures(s):
+    """What INFO counts as refused; each is tried once."""
+    bad = os.urandom(100000)
+    yield "refused_payloads", lambda: s.error("ROOST.MERGE", "there", b"x" * 10)
+    yield "refused_payloads", lambda: s.error("ROOST.RESTORE", "new", 1, b"x" * 64)
+    yield "jobs_failed", lambda: s.error("ROOST.MERGE", "there", frame_of(s, "there")[:100] + bad)
+    s("CONFIG", "SET", "roost.memory-limit", 100000)
+    yield "refused_memory", lambda: s.error("ROOST.CREATE", "new", "CAPACITY", 10**7)
+    yield "refused_memory", lambda: s.error("BF.RESERVE", "new", 0.01, 10**7, "NONSCALING")
+    yield "refused_memory", lambda: s("ROOST.ADD", "here", *range(10**7, 10**7 + 50000))  # an error in the reply
+
+
+def test_what_info_counts():
+    with server() as s:
+        large_pair(s, "growing-set")
+        s("ROOST.CREATE", "large", *KINDS["growing-cuckoo"]), s("ROOST.CREATE", "fixed", "CAPACITY", 50000000)
+        for i in range(0, 600000, 20000):
+            s("ROOST.ADD", "large", *range(i, i + 20000))
+        for name, slow in SLOW_PATHS.items():
+            before = fields(s)
+            slow(s)
+            after = fields(s)
+            assert after[name] > before[name] and after[name + "_usec"] > before[name + "_usec"], (name, before, after)
+            assert 0 < after[name + "_longest_usec"] <= after[name + "_usec"], (name, after)
+            assert name == "loads" or after["jobs_finished"] > before["jobs_finished"], (name, before, after)
+        for _ in range(20):  # until a job is there that waits; on a busy machine it may be done before
+            batch = Waiting(s, "ROOST.ADD", "here", *range(2 * 10**6, 2 * 10**6 + 60000))
+            s("CLIENT", "PAUSE", 60000, "WRITE")
+            running = fields(s)["jobs_running"]
+            s("CLIENT", "UNPAUSE")
+            batch.answer()
+            if running:
+                break
+        assert running == 1 and fields(s)["jobs_running"] == 0
+        for name, refused in failures(s):
+            before = fields(s)
+            refused()
+            assert fields(s)[name] == before[name] + 1, (name, before, fields(s))
+        assert fields(s)["slot_imports"] == 0 and fields(s)["imported_filters"] == 0
+        with open(os.path.join(ROOT, "examples", "redis_exporter.lua")) as script:
+            exported = s("EVAL", script.read(), 0)
+        exported, present = dict(zip(exported[::2], map(int, exported[1::2]))), s.client.info("roost")
+        assert exported.pop(b"bf_bloom_num_objects") == present["roost_keys"] and exported.pop(b"bf_bloom_total_memory_bytes") == present["roost_bytes_memory"]
+        assert exported == {name.encode(): value for name, value in present.items() if isinstance(value, int)}, exported
+        with open(os.path.join(ROOT, "docs", "module.md")) as page:  # each has its line
+            table = page.read().split("`INFO roost` has these fields")[1].split("Keyspace events")[0]
+        missing = [name for name in fields(s) if f"`{name}`" not in table and not name.endswith("_usec")]
+        assert not missing, missing
 
 
 def sync(s, here, there, between=lambda: None):

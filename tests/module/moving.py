@@ -86,6 +86,8 @@ def test_rdb_files():
     for version in "2.6.3", "2.8.20":
         with servers(lambda: Server(folder=folder_with(f"{version}.rdb", "dump.rdb"))) as s:
             check(s)
+            counted = s.client.info("roost")
+            assert counted["roost_imported_filters"] == len(FILTERS) == counted["roost_loads"] and counted["roost_loads_usec"] > 0, counted
             for key in FILTERS:
                 check_info(s, key)
                 assert imported(s, key)["imported_parts"] == CONTENTS["info"][key]["Number of filters"]
