@@ -9,6 +9,7 @@
 #include "module/base/replies.h"
 #include "module/base/settings.h"
 #include "module/job/copying.h"
+#include "module/job/digest_job.h"
 #include "module/job/key_job.h"
 #include "module/value/chunks.h"
 
@@ -18,8 +19,6 @@
 #define FORGET_AFTER   300000 /* milliseconds without a request for the next chunk */
 #define IN_USE         10000  /* milliseconds after a chunk in which the next one is expected */
 #define LARGE_FILTER   ((size_t)2 << 20)
-
-#define ERROR_BUSY "ERR too many dumps are being read: try again in ten seconds, or when they are complete"
 
 /* ---- snapshots --------------------------------------------------------------------------------------------------- */
 
@@ -174,22 +173,30 @@ static int reply_at(RedisModuleCtx *ctx, struct dump *dump, long long position)
     return chunk_begin(position) < dump->size ? reply_chunk_at(ctx, dump, position) : reply_end(ctx, dump);
 }
 
-static int reply_first(RedisModuleCtx *ctx, struct dump *dump)
+static int reply_to_new_reader(RedisModuleCtx *ctx, struct dump *dump, long long position)
 {
-    if (!dump)
-        return RedisModule_ReplyWithError(ctx, ERROR_BUSY);
     dump->readers++;
-    return reply_at(ctx, dump, FIRST_POSITION);
+    return reply_at(ctx, dump, position);
+}
+
+/* A chunk of bytes that are not kept. */
+static int reply_unkept(RedisModuleCtx *ctx, struct dump made, long long position)
+{
+    made.readers = 2; /* so that the end frees nothing */
+    return reply_at(ctx, &made, position);
 }
 
 /* ---- incremental snapshots ------------------------------------------------------------------------------------------
  *
- * An incremental copy (roost/incremental.h), which a thread encodes.
+ * An incremental copy (roost/incremental.h), which a thread encodes. Also for an iterator whose snapshot is gone: if the
+ * filter has not changed since, its bytes are the same.
  */
 
 struct dump_job {
     struct key_job job;
-    struct value memory; /* counts and limits the memory of the copy */
+    long long tag, position; /* which chunk of which state; tag 0: the first one of the present state */
+    const char *gone;        /* the error if the state is another one */
+    struct value memory;     /* counts and limits the memory of the copy */
     struct copying copying;
     uint8_t header[HEADER_BYTES];
     pthread_t thread;
@@ -200,7 +207,6 @@ struct dump_job {
     roost_digest digest;
     roost_status status;
     const char *error;
-    bool kept;
 };
 
 static void *encode(void *context)
@@ -258,28 +264,29 @@ static enum progress dump_step(RedisModuleCtx *ctx, struct job *job)
     if (!atomic_load(&dump->encoded))
         return NOTHING_TO_DO_NOW;
     pthread_join(dump->thread, NULL);
-    if (dump->status != ROOST_OK)
-        return ALL_DONE;
-    struct dump *kept = find_same(dump->job.object, dump->digest);
-    if (!kept) {
-        const struct dump made = dump_of(dump->bytes, dump->size, dump->job.object, dump->digest);
-        kept = keep_dump(ctx, &made);
-        dump->bytes = kept ? NULL : dump->bytes;
-    }
-    if (kept)
-        kept->touched = RedisModule_Milliseconds();
-    dump->kept = kept;
+    if (dump->status == ROOST_OK && dump->tag && dump->tag != tag_of(dump->digest))
+        dump->error = dump->gone;
     return ALL_DONE;
+}
+
+/* The bytes are kept for the chunks that come next, if there is room. */
+static int reply_made(RedisModuleCtx *ctx, struct dump_job *dump)
+{
+    const struct dump made = dump_of(dump->bytes, dump->size, dump->job.object, dump->digest);
+    struct dump *kept = find_same(made.object, made.digest);
+    if (!kept && (kept = keep_dump(ctx, &made)))
+        dump->bytes = NULL;
+    return kept ? reply_to_new_reader(ctx, kept, dump->position) : reply_unkept(ctx, made, dump->position);
 }
 
 static int reply_dump(RedisModuleCtx *ctx, struct job *job)
 {
-    const struct dump_job *dump = (const struct dump_job *)job;
+    struct dump_job *dump = (struct dump_job *)job;
     if (dump->error)
         return job_reply_error(ctx, dump->error);
     if (dump->status != ROOST_OK)
         return job_reply_status(ctx, dump->status);
-    return reply_first(ctx, dump->kept ? find_same(dump->job.object, dump->digest) : NULL);
+    return reply_made(ctx, dump);
 }
 
 static void free_dump(struct job *job)
@@ -295,10 +302,10 @@ static void free_dump(struct job *job)
 
 static const struct job_class dump_class = {dump_step, reply_dump, free_dump, SLOW_DUMP};
 
-static int begin_incrementally(struct target *target)
+static int make_incrementally(struct target *target, long long tag, long long position, const char *gone)
 {
     struct dump_job *dump = RedisModule_Calloc(1, sizeof *dump);
-    dump->job.job.class = &dump_class;
+    *dump = (struct dump_job){.job.job.class = &dump_class, .tag = tag, .position = position, .gone = gone};
     return key_job_begin(&dump->job, target);
 }
 
@@ -312,64 +319,68 @@ static struct dump encode_now(struct filter_value *filter)
     return dump_of(bytes, size, filter->object, roost_filter_digest(filter->filter));
 }
 
-/* A chunk of the present state, which is not kept. */
-static int reply_without_snapshot(struct target *target, struct dump *made, long long position)
+static bool is_small(const struct filter_value *filter)
+{
+    return filter->value.bytes <= LARGE_FILTER;
+}
+
+static int reply_unkept_and_free(struct target *target, const struct dump *made, long long position)
 {
     target_close(target);
-    made->readers = 2; /* so that the end frees nothing */
-    int status = reply_at(target->ctx, made, position);
+    int status = reply_unkept(target->ctx, *made, position);
     RedisModule_Free(made->bytes);
     return status;
 }
 
-static bool is_small(const struct filter_value *filter)
+static int refuse(struct target *target, const char *error)
 {
-    return filter->value.bytes <= LARGE_FILTER;
+    target_close(target);
+    return RedisModule_ReplyWithError(target->ctx, error);
 }
 
 static int begin_at_once(struct target *target, const char *error)
 {
     struct filter_value *filter = target->filter;
     struct dump *dump = find_same(filter->object, roost_filter_digest(filter->filter));
-    bool small = is_small(filter);
     if (!dump) {
         struct dump made = encode_now(filter);
-        if (!made.bytes) {
-            target_close(target);
-            return RedisModule_ReplyWithError(target->ctx, error);
-        }
+        if (!made.bytes)
+            return refuse(target, error);
         dump = keep_dump(target->ctx, &made);
-        if (!dump && small)
-            return reply_without_snapshot(target, &made, FIRST_POSITION);
         if (!dump)
-            RedisModule_Free(made.bytes);
+            return reply_unkept_and_free(target, &made, FIRST_POSITION);
     }
     target_close(target);
-    return reply_first(target->ctx, dump);
+    return reply_to_new_reader(target->ctx, dump, FIRST_POSITION);
 }
 
-/* The state of the iterator is the present one, and small enough to be encoded again. */
-static bool can_go_on(struct filter_value *filter, long long tag)
+/* The snapshot is gone. If the filter is as it was, it is encoded again. */
+static int make_again(struct target *target, long long tag, long long position, const char *error)
 {
-    return is_small(filter) && tag_of(roost_filter_digest(filter->filter)) == tag;
+    bool waits = !is_small(target->filter) && can_wait(target->ctx);
+    if (waits && digest_is_long(target))
+        return make_incrementally(target, tag, position, error);
+    if (tag_of(roost_filter_digest(target->filter->filter)) != tag)
+        return refuse(target, error);
+    if (waits)
+        return make_incrementally(target, tag, position, error);
+    struct dump made = encode_now(target->filter);
+    return made.bytes ? reply_unkept_and_free(target, &made, position) : refuse(target, error);
 }
 
 static int continue_at(struct target *target, long long tag, long long position, const char *error)
 {
     struct dump *dump = find_dump(target->filter->object, tag);
-    if (!dump && can_go_on(target->filter, tag)) {
-        struct dump made = encode_now(target->filter);
-        if (made.bytes)
-            return reply_without_snapshot(target, &made, position);
-    }
+    if (!dump)
+        return make_again(target, tag, position, error);
     target_close(target);
-    return dump ? reply_at(target->ctx, dump, position) : RedisModule_ReplyWithError(target->ctx, error);
+    return reply_at(target->ctx, dump, position);
 }
 
 int reply_chunk(struct target *target, long long iterator, const char *error)
 {
     if (iterator == 0 && !is_small(target->filter) && can_wait(target->ctx))
-        return begin_incrementally(target);
+        return make_incrementally(target, 0, FIRST_POSITION, error);
     if (iterator == 0)
         return begin_at_once(target, error);
     return continue_at(target, iterator >> POSITION_BITS, (iterator & ((1LL << POSITION_BITS) - 1)) + 1, error);
