@@ -369,5 +369,118 @@ def test_slots_that_move_as_a_whole():
             wait_for(lambda: primary("DEBUG", "DIGEST") == replica("DEBUG", "DIGEST"), "the replica to be equal")
 
 
+# ---- moves that do not end: cancelled, and with a primary that dies
+
+def cancel_move(way, source, destination):
+    if way == "MIGRATESLOTS":
+        source("CLUSTER", "CANCELSLOTMIGRATIONS")
+    else:
+        destination("CLUSTER", "MIGRATION", "CANCEL", "ALL")
+
+
+def begin_held(way, source, destination):
+    """A move that goes on until it is let go; the module of the destination knows of it."""
+    if way == "MIGRATESLOTS":
+        source("DEBUG", "SLOTMIGRATION", "PREVENT-PAUSE", 1)
+    else:
+        source("CONFIG", "SET", "rdb-key-save-delay", 200000)
+    wait_for(lambda: move_whole(way, source, destination), "the move to begin")
+    wait_for(lambda: destination.client.info("roost")["roost_slot_imports"] == 1, "the destination to hear of it")
+
+
+def let_go(way, source):
+    if way == "MIGRATESLOTS":
+        source("DEBUG", "SLOTMIGRATION", "PREVENT-PAUSE", 0)
+    else:
+        source("CONFIG", "SET", "rdb-key-save-delay", 0)
+
+
+def is_clean(s):
+    """No move is under way, and the registry has the filters of the node and no others."""
+    return s.client.info("roost")["roost_slot_imports"] == 0 and summary_keys(s) == filters_at(s)
+
+
+def change_some(s, items, deleted, round):
+    """While a move is under way, at the node that has the slots."""
+    for key in list(items)[:10]:
+        s("BF.ADD", key, f"round {round}"), items[key].append(f"round {round}")
+    gone = list(items)[-2:]
+    for key in gone:
+        s("DEL", key), items.pop(key), deleted.append(key)
+
+
+def holds_all(s, items, deleted):
+    assert all(s("BF.MEXISTS", key, *there) == [1] * len(there) for key, there in items.items())
+    assert all(s("EXISTS", key) == 0 and s("ROOST.PULL", key, 0)[0] == 1 for key in deleted), "deleted stays deleted"
+
+
+def take_over(dead, replica, others):
+    dead.kill()
+    replica("CLUSTER", "FAILOVER", "TAKEOVER")
+    for s in others:
+        wait_for(lambda: replica.port in slots_of(s).values() and dead.port not in slots_of(s).values(), "the nodes to agree")
+    for s in others:
+        wait_for(lambda: b"cluster_state:ok" in s("CLUSTER", "INFO"), "the cluster")
+
+
+def come_back(dead, primary):
+    dead.start()
+    wait_for(lambda: dead.client.info("replication").get("master_port") == primary.port and
+             dead.client.info("replication")["master_link_status"] == "up", "the old primary to return as a replica")
+
+
+def test_moves_that_do_not_end():
+    way = way_to_move()
+    if not way:
+        return
+    with servers(*[node] * 4) as nodes:
+        join(nodes)
+        source, destination, source_replica, destination_replica = nodes
+        for s in nodes[:2]:
+            linked(s)
+        items, deleted = {key: [key] for key in in_first_slots(source, "moving", 40)}, []
+        for key in items:
+            source("BF.ADD", key, key)
+        # cancelled
+        begin_held(way, source, destination)
+        change_some(source, items, deleted, 1)
+        cancel_move(way, source, destination)
+        let_go(way, source)
+        wait_for(lambda: is_clean(source) and is_clean(destination), "the move to be forgotten")
+        assert slots_of(source)[0] == source.port
+        holds_all(source, items, deleted)
+        # and again, to its end
+        wait_for(lambda: move_whole(way, source, destination), "the move to begin")
+        wait_for(lambda: all(slots_of(s)[0] == destination.port for s in nodes), "the slots to move")
+        wait_for(lambda: is_clean(source) and is_clean(destination), "what has left to be forgotten")
+        holds_all(destination, items, deleted)
+        # the node that has the slots dies; Redis begins again with its replica, and may come to an end
+        begin_held(way, destination, source)
+        change_some(destination, items, deleted, 2)
+        assert destination("WAIT", 1, 60000) == 1
+        take_over(destination, destination_replica, [source, source_replica, destination_replica])
+        come_back(destination, destination_replica)
+        if way == "MIGRATION":
+            source("CLUSTER", "MIGRATION", "CANCEL", "ALL")
+        wait_for(lambda: is_clean(source) and is_clean(destination_replica), "the move to be forgotten")
+        wait_for(lambda: slots_of(source) == slots_of(destination_replica), "the nodes to agree")
+        giver, getter = (source, destination_replica) if slots_of(source)[0] == source.port else (destination_replica, source)
+        heir = source_replica if getter is source else destination
+        holds_all(giver, items, deleted)
+        # the node that gets them dies
+        begin_held(way, giver, getter)
+        change_some(giver, items, deleted, 3)
+        take_over(getter, heir, [s for s in nodes if s is not getter])
+        let_go(way, giver)
+        come_back(getter, heir)
+        wait_for(lambda: is_clean(heir) and is_clean(giver), "the move to be forgotten")
+        assert slots_of(heir)[0] == giver.port
+        holds_all(giver, items, deleted)
+        wait_for(lambda: move_whole(way, giver, heir), "the move to begin")
+        wait_for(lambda: all(slots_of(s)[0] == heir.port for s in nodes), "the slots to move")
+        holds_all(heir, items, deleted)
+        wait_for(lambda: is_clean(heir) and is_clean(giver), "what has left to be forgotten")
+
+
 if __name__ == "__main__":
     run(globals())
