@@ -109,6 +109,19 @@ ROOST_API void roost_copy_job_free(roost_copy_job *copying);
  */
 ROOST_API bool roost_filter_shares_copies(const roost_filter *filter);
 
+/* ---- delta ----------------------------------------------------------------------------------------------------- */
+
+/*
+ * Lets another thread encode a delta: gives a copy what the filter has recorded since the cursor, so that
+ * roost_filter_encode_delta_without, with the same cursor, returns for the copy what it would return for the filter
+ * now. The copy has the state that the filter has now (roost_filter_clone, or a copy job). From then on its cursors are
+ * those of the filter: free it before it changes.
+ *
+ * Errors: ROOST_EXHAUSTED where there is no entropy for a journal.
+ */
+ROOST_API ROOST_MUST_CHECK roost_status roost_filter_copy_journal(roost_filter *copy, roost_filter *filter,
+                                                                  const roost_cursor *since);
+
 /* ---- reply of a sync ------------------------------------------------------------------------------------------- */
 
 /*
@@ -154,7 +167,7 @@ ROOST_API roost_reply_stage roost_reply_job_get_stage(const roost_reply_job *job
  * `copy` has the state that the filter has now, by roost_filter_clone or a copy job. It belongs to the job from now on,
  * which frees it as soon as it is read.
  */
-ROOST_API void roost_reply_job_take_copy(roost_reply_job *job, const roost_filter *filter, roost_filter *copy);
+ROOST_API void roost_reply_job_take_copy(roost_reply_job *job, roost_filter *filter, roost_filter *copy);
 
 /* Reads the copy, and frees it. */
 ROOST_API void roost_reply_job_read(roost_reply_job *job);

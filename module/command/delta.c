@@ -7,7 +7,7 @@
 #include "module/key/target.h"
 #include "cursors.h"
 
-/* ---- whole states of large filters ------------------------------------------------------------------------------- */
+/* ---- large filters ------------------------------------------------------------------------------- */
 
 static int reply_delta(RedisModuleCtx *ctx, roost_cursor cursor, roost_buffer *frame, roost_status status)
 {
@@ -33,6 +33,15 @@ static const struct reading_verb delta_verb = {.size = sizeof(struct state_readi
                                                .reply = delta_reply,
                                                .release = state_reading_release};
 
+static int reply_on_thread(struct target *target, roost_cursor since)
+{
+    struct reading *reading = reading_new(&delta_verb, target, NULL);
+    struct state_reading *state = (struct state_reading *)reading;
+    state->since = since;
+    state->or_state = true;
+    return reading_begin(reading, target);
+}
+
 /* ---- commands ---------------------------------------------------------------------------------------------------- */
 
 int delta_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -46,6 +55,8 @@ int delta_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return RedisModule_ReplyWithError(ctx, "ERR invalid cursor");
     if (!target_open_filter(&target, ctx, argv[1], REDISMODULE_READ))
         return REDISMODULE_OK;
+    if (delta_is_long(&target, cursor))
+        return reply_on_thread(&target, cursor);
     bool alone = reading_is_long(&target); /* without the whole state, if the cursor is not known */
     roost_filter *filter = target.filter->filter;
     roost_status status = alone ? roost_filter_encode_delta_without(filter, &frame, &cursor, &cursor, NULL, 0)
@@ -53,7 +64,7 @@ int delta_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (status == ROOST_OK && !extra_of(target.filter)->replicated.incarnation)
         filter_value_extra(target.filter)->replicated = cursor; /* everything so far was replicated */
     if (status == ROOST_OK && alone && frame.size == 0)
-        return reading_begin(reading_new(&delta_verb, &target, NULL), &target);
+        return reply_on_thread(&target, (roost_cursor){0});
     target_close(&target);
     return reply_delta(ctx, cursor, &frame, status);
 }

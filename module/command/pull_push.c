@@ -145,7 +145,7 @@ static void release_pulled(void *outcome)
 static const struct digest_verb pull_verb = {sizeof(struct pulled), REDISMODULE_READ, act_pull, reply_pulled,
                                              release_pulled};
 
-/* The whole state of a large filter. */
+/* Of a large filter, the whole state or much of it. */
 struct pull_reading {
     struct state_reading state;
     struct pulled pulled;
@@ -170,12 +170,21 @@ static const struct reading_verb pull_reading_verb = {.size = sizeof(struct pull
                                                       .reply = reply_pulled_state,
                                                       .release = state_reading_release};
 
-static int pull_on_thread(struct target *target)
+/* Takes the spans. */
+static int pull_on_thread(struct target *target, const struct pull *wanted)
 {
     struct reading *reading = reading_new(&pull_reading_verb, target, NULL);
     struct pull_reading *pull = (struct pull_reading *)reading;
     pull_generation(target, &pull->pulled);
+    pull->state.since = wanted->since;
+    pull->state.spans = wanted->spans;
+    pull->state.span_count = wanted->count;
     return reading_begin(reading, target);
+}
+
+static bool pull_is_long(struct target *target, const struct pull *pull)
+{
+    return pull->since.incarnation ? delta_is_long(target, pull->since) : reading_is_long(target);
 }
 
 int pull_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -185,13 +194,13 @@ int pull_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (argc < 3)
         return RedisModule_WrongArity(ctx);
     const char *error = read_pull(&pull, argv, argc);
-    bool whole = pull.since.incarnation == 0;
+    if (!error)
+        target_open(&target, ctx, argv[1], REDISMODULE_READ);
+    if (!error && target.filter && pull_is_long(&target, &pull))
+        return pull_on_thread(&target, &pull);
     RedisModule_Free(pull.spans);
     if (error)
         return RedisModule_ReplyWithError(ctx, error);
-    target_open(&target, ctx, argv[1], REDISMODULE_READ);
-    if (target.filter && whole && reading_is_long(&target))
-        return pull_on_thread(&target);
     if (target.filter)
         return digest_run(&target, &pull_verb, argv, argc);
     if (!target.missing)

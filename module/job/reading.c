@@ -29,6 +29,7 @@
 
 #define LARGE_FILTER  ((size_t)512 << 10)
 #define LARGE_TO_COPY ((size_t)2 << 20) /* page by page */
+#define LONG_DELTA    2048              /* changes */
 #define MOST_THREADS  2
 
 static unsigned threads; /* at work */
@@ -211,7 +212,14 @@ int reading_refuse(struct reading *reading, struct target *target, roost_status 
     return reply_status(target->ctx, status);
 }
 
-/* ---- whole states ------------------------------------------------------------------------------------------------ */
+/* ---- states and deltas ------------------------------------------------------------------------------------------------ */
+
+bool delta_is_long(struct target *target, roost_cursor since)
+{
+    roost_cursor now;
+    return reading_is_long(target) && filter_value_cursor(target->filter, &now) == ROOST_OK &&
+           since.incarnation == now.incarnation && now.sequence - since.sequence > LONG_DELTA;
+}
 
 enum reading_stage state_reading_stage(const struct reading *reading)
 {
@@ -224,12 +232,25 @@ void state_reading_copied(struct reading *reading, struct target *target, roost_
     struct state_reading *state = (struct state_reading *)reading;
     state->copy = copy;
     state->placed = filter_value_cursor(target->filter, &state->cursor) == ROOST_OK;
+    if (state->since.incarnation)
+        state->status = roost_filter_copy_journal(copy, target->filter->filter, &state->since);
+}
+
+static roost_status encode(struct state_reading *state)
+{
+    roost_cursor next;
+    roost_status status = state->status;
+    if (status == ROOST_OK && state->since.incarnation)
+        status = roost_filter_encode_delta_without(state->copy, &state->frame, &next, &state->since, state->spans,
+                                                   state->span_count);
+    bool whole = !state->since.incarnation || (state->or_state && state->frame.size == 0);
+    return status == ROOST_OK && whole ? roost_filter_encode(state->copy, &state->frame) : status;
 }
 
 void state_reading_read(struct reading *reading)
 {
     struct state_reading *state = (struct state_reading *)reading;
-    state->status = roost_filter_encode(state->copy, &state->frame);
+    state->status = encode(state);
     state->digest = roost_filter_digest(state->copy);
     roost_filter_free(state->copy);
     state->copy = NULL;
@@ -241,4 +262,5 @@ void state_reading_release(struct reading *reading)
     struct state_reading *state = (struct state_reading *)reading;
     roost_filter_free(state->copy);
     roost_buffer_release(&state->frame);
+    RedisModule_Free(state->spans);
 }

@@ -57,11 +57,16 @@ int reading_begin(struct reading *reading, struct target *target);
 /* Instead: replies with an error. */
 int reading_refuse(struct reading *reading, struct target *target, roost_status status);
 
-/* ---- whole states ------------------------------------------------------------------------------------------------ */
+/* ---- states and deltas ------------------------------------------------------------------------------------------------ */
 
-/* A command that replies with the whole state: it puts its fields behind these, and these functions into its verb. */
+/* A command that replies with the whole state, or with what has changed since a cursor: it puts its fields behind these,
+   and these functions into its verb. */
 struct state_reading {
     struct reading reading;
+    roost_cursor since; /* all zero: the whole state */
+    bool or_state;      /* if the cursor is not known; otherwise the frame is empty then */
+    roost_span *spans;  /* to be left out; from RedisModule_Alloc, or NULL */
+    size_t span_count;
     roost_filter *copy;
     bool read;
     roost_status status;
@@ -71,6 +76,8 @@ struct state_reading {
     roost_buffer frame;
 };
 
+/* Whether so much has changed since the cursor that the delta should be encoded in this way. */
+bool delta_is_long(struct target *target, roost_cursor since);
 enum reading_stage state_reading_stage(const struct reading *reading);
 void state_reading_copied(struct reading *reading, struct target *target, roost_filter *copy);
 void state_reading_read(struct reading *reading);

@@ -38,6 +38,21 @@ bool journal_lengthen(struct journal *journal, const roost_allocator *allocator,
     return true;
 }
 
+bool journal_take_records(struct journal *journal, const roost_allocator *allocator, const struct journal *other,
+                          uint64_t since)
+{
+    if (journal->room < other->next - since && !journal_lengthen(journal, allocator, other->next - since))
+        return false;
+    for (uint64_t record = since; record < other->next; record++) {
+        journal->changes[record % journal->room] = other->changes[record % other->room];
+        journal->tables[record % journal->room] = other->tables[record % other->room];
+    }
+    journal->incarnation = other->incarnation;
+    journal->oldest = since;
+    journal->next = other->next;
+    return true;
+}
+
 bool journal_outgrow(struct journal *journal)
 {
     if (journal->extend(journal))

@@ -50,6 +50,10 @@ bool journal_begin(struct journal *journal, const roost_allocator *allocator, ui
                    journal_extension *extend);
 /* Room for more records; all stay. False, and nothing changed, when there is no memory. */
 bool journal_lengthen(struct journal *journal, const roost_allocator *allocator, uint64_t room);
+/* The records of another journal from `since` on, which it has, under its incarnation, instead of those that are there.
+   False, and nothing changed, when there is no memory. */
+bool journal_take_records(struct journal *journal, const roost_allocator *allocator, const struct journal *other,
+                          uint64_t since);
 /* Extends a full ring, or leaves it as it is until as many records have come as it has room for: then false. */
 bool journal_outgrow(struct journal *journal);
 void journal_move(struct journal *journal, const struct memory_mover *mover);

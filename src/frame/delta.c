@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "roost/incremental.h"
+
 #include "../base/sort.h"
 #include "../filter/journal_policy.h"
 
@@ -86,6 +88,18 @@ roost_status roost_filter_encode_delta_without(roost_filter *filter, roost_buffe
     if (status == ROOST_OK)
         *next = cursor_of_now(filter);
     return status;
+}
+
+roost_status roost_filter_copy_journal(roost_filter *copy, roost_filter *filter, const roost_cursor *since)
+{
+    roost_status status = begin_journal(filter);
+    if (status == ROOST_OK)
+        status = begin_journal(copy);
+    if (status != ROOST_OK)
+        return status;
+    const uint64_t first = journal_serves(filter->journal, since) ? since->sequence : filter->journal->next;
+    return journal_take_records(copy->journal, &copy->environment.allocator, filter->journal, first) ? ROOST_OK
+                                                                                                     : ROOST_NO_MEMORY;
 }
 
 /* A delta of the same configuration is read in place; the configuration has one form, so its bytes are compared. */

@@ -14,7 +14,7 @@
  * with the filter itself instead of a copy:
  *
  *                with the filter               without it            with the filter, in steps
- *     HELLO      reply
+ *     HELLO      reply; or copy with journal   reply, a long delta
  *     PUSH       merge, reply
  *     TRADE      merge, copy                   reply
  *     RANGES     find the space, copy          reply
@@ -46,6 +46,7 @@
 /* Differences that one step of a job resolves: each may have to copy a segment that the filter shares with another copy.
    Bytes of the chunks of a state that it merges. */
 #define RESOLVED_IN_A_STEP 64
+#define RECORDS_AT_ONCE    2048 /* of the journal */
 #define MERGED_IN_A_STEP   ((size_t)4 << 10)
 
 struct roost_reply_job {
@@ -68,6 +69,7 @@ struct roost_reply_job {
     struct number_list here;    /* positions to be resolved here, */
     struct located located;     /* or the entries at them, */
     uint64_t resolved;          /* of which so many have been */
+    uint64_t since;             /* where a delta begins that is the reply */
     uint64_t digest;            /* of the initiator, with its state, */
     roost_bytes frame;          /* which is this, */
     roost_merge_job *merging;   /* while it is merged */
@@ -161,20 +163,23 @@ static bool read_cursor(struct bit_reader *reader, roost_filter *filter, uint64_
     return is_meant_for(filter, reader) && journal_serves(filter->journal, &cursor);
 }
 
-static roost_status answer_hello(roost_filter *filter, roost_buffer *reply, struct bit_reader *reader)
+/* `*since` is where the delta begins that is the reply; 0: another reply was written. */
+static roost_status answer_hello(roost_filter *filter, roost_buffer *reply, struct bit_reader *reader, uint64_t *since)
 {
     uint8_t version = read_byte(reader);
+    *since = 0;
     if (reader->failed || version != SYNC_VERSION)
         return failure(filter, reply, ROOST_PROTOCOL);
-    uint64_t configuration = read_fixed64(reader), digest = read_fixed64(reader), since;
-    bool known = read_cursor(reader, filter, &since);
+    uint64_t configuration = read_fixed64(reader), digest = read_fixed64(reader), cursor;
+    bool known = read_cursor(reader, filter, &cursor);
     if (reader->failed || reader_bits_left(reader) != 0)
         return failure(filter, reply, ROOST_CORRUPT);
     if (configuration != configuration_hash(filter).low)
         return failure(filter, reply, ROOST_MISMATCH);
     if (digest == short_digest(filter))
         return equal(filter, reply);
-    return known ? delta(filter, reply, since) : lost(filter, reply);
+    *since = known ? cursor : 0;
+    return known ? ROOST_OK : lost(filter, reply);
 }
 
 /* ---- push -------------------------------------------------------------------------------------------------------- */
@@ -233,6 +238,28 @@ static void release_source(roost_reply_job *job)
     if (!job->at_once)
         roost_filter_free(job->source);
     job->source = NULL;
+}
+
+/* ---- a delta ----------------------------------------------------------------------------------------------------- */
+
+static void begin_hello(roost_reply_job *job, roost_filter *filter)
+{
+    roost_status status = answer_hello(filter, &job->reply, &job->reader, &job->since);
+    if (job->since && !job->at_once && filter->journal->next - job->since > RECORDS_AT_ONCE)
+        read_next(job, filter, status);
+    else
+        answer_now(job, job->since ? delta(filter, &job->reply, job->since) : status);
+}
+
+/* The journal may have forgotten where the delta begins, while the filter was copied. */
+static void take_journal(roost_reply_job *job, roost_filter *filter)
+{
+    const roost_cursor cursor = {filter->journal->incarnation, job->since};
+    roost_status status = roost_filter_copy_journal(job->source, filter, &cursor);
+    if (status != ROOST_OK)
+        fail(job, filter, status);
+    else if (!journal_knows(job->source->journal, &cursor))
+        answer_now(job, lost(filter, &job->reply));
 }
 
 /* ---- trade ------------------------------------------------------------------------------------------------------- */
@@ -544,7 +571,7 @@ static void begin(roost_reply_job *job, roost_filter *filter, const void *reques
     job->type = *(const uint8_t *)request;
     switch (job->type) {
     case HELLO:
-        answer_now(job, answer_hello(filter, &job->reply, &job->reader));
+        begin_hello(job, filter);
         return;
     case PUSH:
         answer_now(job, answer_push(filter, &job->reply, &job->reader));
@@ -568,6 +595,8 @@ void roost_reply_job_read(roost_reply_job *job)
 {
     if (job->merging)
         job->status = roost_merge_job_read(job->merging, job->frame.data, job->frame.size, MERGED_IN_A_STEP);
+    else if (job->type == HELLO)
+        job->status = delta(job->source, &job->reply, job->since);
     else if (job->type == TRADE)
         job->status = write_unseen(job);
     else if (job->type == STATE)
@@ -674,12 +703,15 @@ roost_reply_stage roost_reply_job_get_stage(const roost_reply_job *job)
     return job->stage;
 }
 
-void roost_reply_job_take_copy(roost_reply_job *job, const roost_filter *filter, roost_filter *copy)
+void roost_reply_job_take_copy(roost_reply_job *job, roost_filter *filter, roost_filter *copy)
 {
     note_disturbance(job, filter);
     note_standing(job, filter);
     job->source = copy;
     job->stage = ROOST_REPLY_READ;
+    if (job->type == HELLO)
+        take_journal(job, filter);
+    keep_reply(job);
 }
 
 void roost_reply_job_step(roost_reply_job *job, roost_filter *filter, bool *changed)

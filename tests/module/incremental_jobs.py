@@ -788,6 +788,17 @@ def test_large_copies_and_syncs_while_others_write():
                 transaction.execute_command("ROOST.PULL", "b", 0)
                 (_, state), (_, _, _, pulled, _) = transaction.execute()
             assert state == pulled == frame_of(s, "b")
+            cursor = s("ROOST.PULL", "b", "1-1")[1]
+            fill(s, "b", range(3 * count, 3 * count + 4000))
+            place = int(cursor.split(b"-")[1], 16)
+            span = f"{place + 100:x}-{place + 300:x}"
+            long = s("ROOST.DELTA", "b", cursor), s("ROOST.PULL", "b", cursor), s("ROOST.PULL", "b", cursor, span)
+            with s.client.pipeline(transaction=True) as transaction:
+                transaction.execute_command("ROOST.DELTA", "b", cursor)
+                transaction.execute_command("ROOST.PULL", "b", cursor)
+                transaction.execute_command("ROOST.PULL", "b", cursor, span)
+                assert tuple(transaction.execute()) == long, kind
+            assert len(long[0][1]) == len(long[1][3]) > len(long[2][3]) or capacity, kind
             caught_up(replica, s)
             same_digests(s, replica, ["a", "b", "c", "pulled"])
             s("DEL", "b", "c", "pulled")

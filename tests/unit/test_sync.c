@@ -334,11 +334,12 @@ static void replies_by_jobs_lose_nothing(void **state)
                 step_disturbed(&world, number % 2, number % 4 > 1, true);
         world_close(&world);
     }
-    printf("%llu syncs, %llu disturbed: %llu ended equal, %llu not; %llu replaced; %llu copied, %llu reads, %llu steps\n",
-           (unsigned long long)tally.exchanges, (unsigned long long)tally.disturbed,
-           (unsigned long long)tally.ended_equal, (unsigned long long)tally.ended_unequal,
-           (unsigned long long)tally.replaced, (unsigned long long)tally.stages[ROOST_REPLY_COPY],
-           (unsigned long long)tally.stages[ROOST_REPLY_READ], (unsigned long long)tally.stages[ROOST_REPLY_STEP]);
+    printf(
+        "%llu syncs, %llu disturbed: %llu ended equal, %llu not; %llu replaced; %llu copied, %llu reads, %llu steps\n",
+        (unsigned long long)tally.exchanges, (unsigned long long)tally.disturbed, (unsigned long long)tally.ended_equal,
+        (unsigned long long)tally.ended_unequal, (unsigned long long)tally.replaced,
+        (unsigned long long)tally.stages[ROOST_REPLY_COPY], (unsigned long long)tally.stages[ROOST_REPLY_READ],
+        (unsigned long long)tally.stages[ROOST_REPLY_STEP]);
     assert_true(tally.disturbed > worlds && tally.ended_equal > worlds / 8 && tally.ended_unequal > worlds / 8);
     for (enum message_type type = CHANGES; type <= WHOLE; type += 2) /* each kind of reply that a job makes */
         assert_true(tally.replies[type] > worlds / 10);
@@ -709,6 +710,38 @@ static void jobs_resolve_in_steps(void **state)
                              roost_filter_count_hash(pair.a, hash_for_key(key)));
         pair_close(&pair);
     }
+}
+
+static unsigned long_deltas;
+
+/* A copy with the journal writes a long delta. While it is made, others change the filter, or overrun its journal. */
+static void jobs_write_long_deltas(void **state)
+{
+    (void)state;
+    for (uint64_t kind = 0; kind < ALL_KINDS; kind++) {
+        struct pair pair = grown_pair(kind, 20000);
+        struct busy busy = {UINT64_C(1) << 41, 0, roost_filter_get_config(pair.a)->kind == ROOST_ORCUCKOO};
+        struct exchange exchange = {
+            .initiator = pair.a, .responder = &pair.b, .between = change_between, .by_threads = true, .context = &busy};
+        roost_buffer memory = {0};
+        sync_alone(pair.a, pair.b, &memory);
+        for (uint64_t key = 0; key < 2400; key++)
+            put(pair.b, UINT64_C(1) << 40 | key);
+        roost_filter *b = clone_of(pair.b);
+        memset(&tally, 0, sizeof tally);
+        run_exchange(&exchange, &memory);
+        assert_ok(exchange.status);
+        if (tally.replies[DELTA] > 0 && tally.stages[ROOST_REPLY_READ] > 0)
+            long_deltas++;
+        assert_true(included(b, pair.a));
+        roost_buffer_release(&exchange.memory);
+        roost_buffer_release(&memory);
+        roost_filter_free(b);
+        sync_alone(pair.a, pair.b, NULL);
+        pair_close(&pair);
+    }
+    printf("%u kinds\n", long_deltas);
+    assert_true(long_deltas > 2);
 }
 
 /* Without cursors, few changes to many, so that ranges are cut once, twice, or not at all. */
@@ -1268,6 +1301,7 @@ int main(void)
         cmocka_unit_test(disturbed_exchanges_lose_nothing),
         cmocka_unit_test(replies_by_jobs_lose_nothing),
         cmocka_unit_test(jobs_resolve_in_steps),
+        cmocka_unit_test(jobs_write_long_deltas),
         cmocka_unit_test(two_may_ask_at_once),
         cmocka_unit_test(two_may_answer_to_one_name),
         cmocka_unit_test(crashes_lose_nothing),
