@@ -616,6 +616,8 @@ def dumped(s, key, iterator=0):
 
 def test_dumps_without_room_or_snapshots():
     """As long as filters do not change, dumps of large ones need no state of the server: from any chunk, interleaved, after a restart."""
+    if SANITIZED and not LONG:
+        return  # the job module-redis-large has it
     with server("--save", "60 1000000000") as s:
         keys = [f"large-{i}" for i in range(9)]  # more than there are snapshots
         s("ROOST.CREATE", keys[0], *KINDS["growing-cuckoo"])
@@ -750,13 +752,13 @@ def writer(s, key, removes):
 def test_large_copies_and_syncs_while_others_write():
     """Copies share memory with the filter, and what reads all of a large one reads a copy on a thread."""
     with primary_and_replica() as (s, replica):
-        for kind, count, capacity in (("growing-set", 160000 if SANITIZED else 520000, ()), ("growing-cuckoo", 200000, ()), ("set", 200000, ("CAPACITY", 400000)),
-                                      ("bloom", 100000, ("CAPACITY", 3 * 10**6))):
+        kinds = [("growing-set", 520000, ()), ("growing-cuckoo", 200000, ()), ("set", 200000, ("CAPACITY", 400000)), ("bloom", 100000, ("CAPACITY", 3 * 10**6))]
+        for kind, count, capacity in [("growing-set", 90000, ()), ("bloom", 80000, ("CAPACITY", 2 * 10**6 + 10**5))] if SANITIZED else kinds:
             removes = "set" in kind
             s("ROOST.CREATE", "a", *KINDS[kind], *capacity)
             for i in range(0, count, 20000):
                 s("ROOST.ADD", "a", *range(i, i + 20000))
-            assert s("MEMORY", "USAGE", "a", "SAMPLES", 0) > (9 if kind == "growing-set" and not SANITIZED else 5 if capacity else 1) << 19, s("MEMORY", "USAGE", "a")
+            assert s("MEMORY", "USAGE", "a", "SAMPLES", 0) > (9 if kind == "growing-set" and not SANITIZED else 4 if capacity else 1) << 19, s("MEMORY", "USAGE", "a")
             assert s("COPY", "a", "b") == 1 and s.digest("a") == s.digest("b")
             before = s.digest("a")
             s("ROOST.ADD", "b", *range(count, count + 500))
