@@ -1,0 +1,364 @@
+// One instance of the WebAssembly module: its memory, how bytes and keys get into it, and what becomes of an error.
+//
+// Keys are the hot path. A short string is written into a fixed place by a loop over its characters, which is quicker than
+// TextEncoder up to some thirty characters; a longer one, and one with other characters than ASCII, by encodeInto. A batch of
+// strings is joined and encoded by one call: where that gives as many bytes as there are characters, all of them are ASCII, and
+// the lengths of the strings are their sizes.
+//
+// User code may run while keys are read from an iterator, and may call the same instance, or free an object. So keys are first
+// collected, then written, and handles are looked up last.
+
+const codes = ['OK', 'INVALID', 'NO_MEMORY', 'TOO_LARGE', 'FULL', 'MISMATCH', 'UNSUPPORTED', 'NOT_FRAME', 'UNSUPPORTED_VERSION',
+  'TRUNCATED', 'CORRUPT', 'EXHAUSTED', 'PROTOCOL', 'CLOCK', 'OVERFLOW', 'SYSTEM', 'BUSY', 'INTERRUPTED'];
+const NO_MEMORY = 2;
+
+/** An error of the library; `code` is the name of its status, as `FULL` or `MISMATCH`. */
+export class RoostError extends Error {
+  constructor(code, message) {
+    super(message);
+    this.name = 'RoostError';
+    this.code = code;
+  }
+}
+
+const typedArray = Object.getPrototypeOf(Uint8Array.prototype);
+const tagOf = Object.getOwnPropertyDescriptor(typedArray, Symbol.toStringTag).get;
+const lengthOf = Object.getOwnPropertyDescriptor(typedArray, 'length').get;
+const bufferOf = Object.getOwnPropertyDescriptor(typedArray, 'buffer').get;
+
+// Of the bytes of a Uint8Array, of this or of another window; -1 for anything else.
+function sizeOf(value) {
+  if (typeof value !== 'object' || value === null || tagOf.call(value) !== 'Uint8Array') return -1;
+  const size = lengthOf.call(value);
+  if (size === 0) refuseDetached(value);
+  return size;
+}
+
+function refuseDetached(bytes) {
+  try {
+    new Uint8Array(bufferOf.call(bytes), 0, 0); // throws where the buffer was transferred to another thread
+  } catch {
+    throw new TypeError('the buffer of this Uint8Array is detached');
+  }
+}
+
+function nameOf(value) {
+  return value === null ? 'null' : Array.isArray(value) ? 'an array' : typeof value === 'object' || typeof value === 'function' ? `a value of type ${typeof value}` : `${typeof value} ${String(value)}`;
+}
+
+const SMALL = 40; // characters that the loop writes
+const KEY_ROOM = 1 << 14;
+const BATCH = 4096; // keys
+const BATCH_ROOM = 1 << 18; // bytes of their text
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+export class Instance {
+  constructor(module, { maximumMemory = 2 ** 32, crypto = globalThis.crypto } = {}) {
+    this.crypto = crypto;
+    const declared = 32; // pages; the data of the module and its stack are within
+    const maximum = Math.min(65536, Math.max(declared, Math.floor(maximumMemory / 65536)));
+    this.memory = new WebAssembly.Memory({ initial: declared, maximum });
+    this.broken = null;
+    const instance = new WebAssembly.Instance(module, {
+      env: { memory: this.memory },
+      roost: { random: (at, size) => this.random(at >>> 0, size >>> 0) },
+    });
+    this.calls = instance.exports;
+    this.stack = this.calls.__stack_pointer;
+    this.stackTop = this.stack.value;
+    this.bytes = new Uint8Array(this.memory.buffer);
+    this.resultsAt = this.calls.results_address();
+    this.textAt = this.calls.text_address();
+    this.keyAt = this.allocate(KEY_ROOM);
+    this.batchAt = 0;
+    this.freed = new FinalizationRegistry((cell) => cell.drop());
+  }
+
+  random(at, size) {
+    try {
+      for (let from = 0; from < size; from += 65536)
+        this.crypto.getRandomValues(this.view().subarray(at + from, at + Math.min(size, from + 65536)));
+      return 1;
+    } catch {
+      return 0;
+    }
+  }
+
+  // ---- memory ------------------------------------------------------------------------------------------------------
+
+  // All of the memory. It is another buffer once the memory has grown; the old one is then empty.
+  view() {
+    if (this.bytes.length === 0) this.bytes = new Uint8Array(this.memory.buffer);
+    return this.bytes;
+  }
+
+  allocate(size) {
+    const at = size < 2 ** 32 ? this.call('allocate', size) >>> 0 : 0;
+    if (at === 0) throw this.error(NO_MEMORY);
+    return at;
+  }
+
+  result(index) {
+    const at = this.resultsAt + 8 * index;
+    this.view();
+    return new DataView(this.bytes.buffer, at, 8).getFloat64(0, true);
+  }
+
+  results(count) {
+    this.view();
+    return new Float64Array(this.bytes.buffer, this.resultsAt, count);
+  }
+
+  // The bytes that the last call made, copied out of the module.
+  takeMade() {
+    const at = this.result(0), size = this.result(1);
+    const copy = this.view().slice(at, at + size);
+    this.call('release_made');
+    return copy;
+  }
+
+  text(at) {
+    const bytes = this.view();
+    let end = at;
+    while (bytes[end] !== 0) end++;
+    return decoder.decode(bytes.subarray(at, end));
+  }
+
+  // ---- calls and errors --------------------------------------------------------------------------------------------
+
+  // A trap, or a stack that is exhausted in the middle of a call, leaves the memory of the module in an unknown state.
+  call(name, ...values) {
+    if (this.broken) throw this.broken;
+    try {
+      return this.calls[name](...values);
+    } catch (cause) {
+      throw this.breakDown(cause);
+    }
+  }
+
+  breakDown(cause) {
+    this.broken = new RoostError('BROKEN', `this instance of Roost stopped in the middle of a call and cannot be used any more: ${cause && cause.message}`);
+    this.broken.cause = cause;
+    return this.broken;
+  }
+
+  // For calls that change nothing: the instance goes on.
+  ask(name, ...values) {
+    if (this.broken) throw this.broken;
+    try {
+      return this.calls[name](...values);
+    } catch (cause) {
+      this.stack.value = this.stackTop;
+      throw cause;
+    }
+  }
+
+  error(status, what) {
+    const text = this.broken ? '' : this.text(this.calls.status_text(status) >>> 0);
+    return new RoostError(codes[status] ?? 'UNKNOWN', what ? `${what}: ${text}` : text);
+  }
+
+  check(status, what) {
+    if (status !== 0) throw this.error(status, what);
+  }
+
+  // Of `status * 2 + answer`.
+  answer(returned) {
+    if (returned > 1) throw this.error(returned >> 1);
+    return returned === 1;
+  }
+
+  // ---- keys --------------------------------------------------------------------------------------------------------
+
+  // Writes a key to `keyAt`, or elsewhere if it is long, and returns its size; `placedAt` is where it is.
+  place(key) {
+    if (typeof key === 'string') {
+      const length = key.length;
+      let bytes = this.bytes;
+      if (bytes.length === 0) bytes = this.view();
+      this.placedAt = this.keyAt;
+      if (length <= SMALL) {
+        const at = this.keyAt;
+        let i = 0;
+        for (; i < length; i++) {
+          const character = key.charCodeAt(i);
+          if (character > 127) break;
+          bytes[at + i] = character;
+        }
+        if (i === length) return length;
+      }
+      if (length * 3 <= KEY_ROOM) return encoder.encodeInto(key, bytes.subarray(this.keyAt, this.keyAt + KEY_ROOM)).written;
+      return this.placeLong(encoder.encode(key));
+    }
+    const size = sizeOf(key);
+    if (size < 0) throw new TypeError(`a key must be a string or a Uint8Array, not ${nameOf(key)}`);
+    return this.placeBytes(key, size);
+  }
+
+  placeBytes(bytes, size) {
+    if (size > KEY_ROOM) return this.placeLong(bytes);
+    this.view().set(bytes, this.keyAt);
+    this.placedAt = this.keyAt;
+    return size;
+  }
+
+  placeLong(bytes) {
+    const at = this.allocate(bytes.length);
+    this.view().set(bytes, at);
+    this.placedAt = at;
+    return bytes.length;
+  }
+
+  // After each call with a key.
+  unplace() {
+    if (this.placedAt !== this.keyAt) {
+      const at = this.placedAt;
+      this.placedAt = this.keyAt;
+      this.call('release', at);
+    }
+  }
+
+  // Calls `use(at, size)` with bytes that are not a key: a frame, a message. null and undefined are no bytes.
+  withBytes(bytes, what, use) {
+    if (bytes === null || bytes === undefined) return use(0, 0);
+    const size = sizeOf(bytes);
+    if (size < 0) throw new TypeError(`${what} must be a Uint8Array, not ${nameOf(bytes)}`);
+    this.placeBytes(bytes, size);
+    const at = this.placedAt;
+    try {
+      return use(at, size);
+    } finally {
+      if (!this.broken) this.unplace();
+    }
+  }
+
+  // ---- batches -----------------------------------------------------------------------------------------------------
+  //
+  //     batchAt   | 4096 pairs of address and size | 4096 flags | text of the keys |
+
+  /**
+   * Passes all keys of an iterable to `use(keys, flags, count)` in batches. Keys that are longer than a batch come alone, in
+   * memory of their own. `use` reads the flags before it returns.
+   */
+  inBatches(keys, use) {
+    if (typeof keys === 'string' || keys === null || keys === undefined || typeof keys[Symbol.iterator] !== 'function' || sizeOf(keys) >= 0)
+      throw new TypeError(`keys must be an array or another iterable of keys, not ${sizeOf(keys) >= 0 ? 'a Uint8Array' : nameOf(keys)}`);
+    if (Array.isArray(keys)) {
+      for (let from = 0; from < keys.length; from += BATCH) this.passBatch(keys.slice(from, from + BATCH), use);
+      return;
+    }
+    let batch = [];
+    for (const key of keys) {
+      batch.push(key);
+      if (batch.length === BATCH) {
+        this.passBatch(batch, use);
+        batch = [];
+      }
+    }
+    if (batch.length > 0) this.passBatch(batch, use);
+  }
+
+  passBatch(keys, use) {
+    const sizes = new Array(keys.length);
+    for (let i = 0; i < keys.length; i++) {
+      const key = keys[i];
+      const size = typeof key === 'string' ? key.length : sizeOf(key);
+      if (size < 0) throw new TypeError(`a key must be a string or a Uint8Array, not ${nameOf(key)}`);
+      sizes[i] = size;
+    }
+    if (this.batchAt === 0) this.batchAt = this.allocate(BATCH * 9 + BATCH_ROOM);
+    this.placeBatch(keys, sizes, use);
+  }
+
+  placeBatch(keys, sizes, use) {
+    const flagsAt = this.batchAt + 8 * BATCH, textAt = flagsAt + BATCH;
+    if (this.placeJoined(keys, sizes, textAt)) {
+      use(this.batchAt, flagsAt, keys.length);
+      return;
+    }
+    for (let from = 0; from < keys.length;) {
+      const until = this.placeSome(keys, sizes, from, textAt);
+      if (until > from) use(this.batchAt, flagsAt, until - from);
+      else this.useAlone(keys[from], flagsAt, use);
+      from = until > from ? until : from + 1;
+    }
+  }
+
+  // Strings of ASCII that fit, all at once.
+  placeJoined(keys, sizes, textAt) {
+    let total = 0;
+    for (let i = 0; i < keys.length; i++) {
+      if (typeof keys[i] !== 'string') return false;
+      total += sizes[i];
+    }
+    if (total > BATCH_ROOM) return false;
+    const { read, written } = encoder.encodeInto(keys.join(''), this.view().subarray(textAt, textAt + BATCH_ROOM));
+    if (written !== total || read !== total) return false;
+    const pairs = new Uint32Array(this.bytes.buffer, this.batchAt, 2 * keys.length);
+    for (let i = 0, at = textAt; i < keys.length; at += sizes[i++]) {
+      pairs[2 * i] = at;
+      pairs[2 * i + 1] = sizes[i];
+    }
+    return true;
+  }
+
+  // As many from `from` on as fit; returns which is the first that does not.
+  placeSome(keys, sizes, from, textAt) {
+    const bytes = this.view(), end = textAt + BATCH_ROOM;
+    const pairs = new Uint32Array(bytes.buffer, this.batchAt, 2 * BATCH);
+    let at = textAt, i = from;
+    for (; i < keys.length; i++) {
+      const key = keys[i];
+      let size = sizes[i];
+      if (typeof key === 'string') {
+        if (at + 3 * size > end) break;
+        size = encoder.encodeInto(key, bytes.subarray(at, end)).written;
+      } else {
+        if (at + size > end) break;
+        bytes.set(key, at);
+      }
+      pairs[2 * (i - from)] = at;
+      pairs[2 * (i - from) + 1] = size;
+      at += size;
+    }
+    return i;
+  }
+
+  useAlone(key, flagsAt, use) {
+    const size = typeof key === 'string' ? this.placeLong(encoder.encode(key)) : this.placeLong(key);
+    try {
+      const pair = new Uint32Array(this.view().buffer, this.batchAt, 2);
+      pair[0] = this.placedAt;
+      pair[1] = size;
+      use(this.batchAt, flagsAt, 1);
+    } finally {
+      if (!this.broken) this.unplace();
+    }
+  }
+}
+
+/**
+ * An object in the memory of an instance. It is freed when nobody holds it any more: the JavaScript object, and sessions that
+ * use it. `free` on the JavaScript object, or the garbage collector, drops its hold.
+ */
+export class Cell {
+  constructor(instance, at, destroy, other = null) {
+    this.instance = instance;
+    this.at = at;
+    this.destroy = destroy;
+    this.other = other; // a cell that this one uses
+    this.holds = 1;
+    if (other) other.holds++;
+  }
+
+  drop() {
+    if (--this.holds > 0) return;
+    const { at, instance, other } = this;
+    this.at = 0;
+    if (!instance.broken) instance.call(this.destroy, at);
+    if (other) other.drop();
+  }
+}
+
+export { nameOf, sizeOf };

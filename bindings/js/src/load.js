@@ -1,0 +1,488 @@
+// The classes of the package, over one instance of a WebAssembly module. index.js and core.js load the module that belongs to
+// them; a page that has the bytes of one elsewhere, as in a single file, calls `load` itself.
+import { Cell, Instance, RoostError, nameOf, sizeOf } from './instance.js';
+import { filterValues, kinds, layouts, schedules, windowValues } from './options.js';
+
+export { RoostError };
+
+const orders = ['equal', 'before', 'after', 'concurrent'];
+const infoNames = ['capacity', 'elements', 'entries', 'overflow', 'load', 'fpr_promised', 'fpr_now', 'bytes_memory', 'bits', 'probes',
+  'fingerprint_bits', 'bucket_size', 'buckets', 'entry_bits', 'tables', 'writers', 'growth', 'inserted', 'growth_limit', 'shortest_prefix',
+  'longest_prefix', 'actors', 'dots', 'gaps', 'journal', 'window', 'past'];
+const CURSOR = 16; // bytes
+
+const wordOf = (table, number) => Object.keys(table).find((word) => table[word] === number);
+const hex = (high, low) => ((BigInt(high) << 32n) | BigInt(low)).toString(16);
+const signed = (high, low) => {
+  const value = BigInt.asIntN(64, (BigInt(high) << 32n) | BigInt(low));
+  return value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER ? Number(value) : value;
+};
+
+// ---- frames: what can be seen without decoding (docs/format.md) --------------------------------------------------------
+
+const startsWith = (bytes, text) => [...text].every((letter, i) => bytes[i] === letter.charCodeAt(0));
+
+// Where the body begins and ends, or null.
+function bodyOf(bytes) {
+  if (bytes.length < 7 || !startsWith(bytes, 'Rost')) return null;
+  let length = 0, at = 6, scale = 1;
+  for (; at < bytes.length && bytes[at] > 127 && scale < 2 ** 49; at++, scale *= 128) length += (bytes[at] & 127) * scale;
+  return { begin: at + 1, end: at + 1 + length + (bytes[at] ?? 0) * scale };
+}
+
+// A file of the program has a section about its replica behind the frame. It belongs to that file alone.
+function frameOf(bytes) {
+  const body = bodyOf(bytes), end = body ? body.end + 8 : Infinity;
+  if (end >= bytes.length) return bytes;
+  const rest = bytes.subarray(end);
+  return startsWith(rest, 'Rrep') || startsWith(rest.subarray(-4), 'Rrep') ? bytes.subarray(0, end) : bytes;
+}
+
+/**
+ * Makes the classes over a module: a WebAssembly.Module, or the bytes of one. `maximumMemory` bounds all objects together, in
+ * bytes. `crypto` is where random numbers come from.
+ */
+export function load(source, options = {}) {
+  const module = source instanceof WebAssembly.Module ? source : new WebAssembly.Module(source);
+  const roost = new Instance(module, options);
+  const { calls } = roost;
+  const isCore = calls.window_new === undefined;
+
+  function refuseBeyondCore(what) {
+    return new RoostError('UNSUPPORTED', `${what} is not in roost-filter/core; import it from roost-filter`);
+  }
+
+  const cells = new WeakMap(); // of sessions; filters have a field, which is quicker
+
+  // ---- what filters, windows and counters have in common ---------------------------------------------------------------
+
+  class Replica {
+    #cell;
+
+    constructor(cell) {
+      this.#cell = cell;
+      roost.freed.register(this, cell, cell);
+    }
+
+    static handle(object) {
+      if (!(object !== null && typeof object === 'object' && #cell in object)) throw new TypeError(`must be a filter, not ${nameOf(object)}`);
+      return object.#live().at;
+    }
+
+    static cell(object) {
+      return object.#live();
+    }
+
+    #live() {
+      const cell = this.#cell;
+      if (cell === null) throw new RoostError('FREED', 'this object was freed');
+      return cell;
+    }
+
+    // The hot paths: no function between the method and the module.
+    change(call, key) {
+      const size = roost.place(key);
+      if (roost.broken) throw roost.broken;
+      let returned;
+      try {
+        const cell = this.#cell;
+        returned = cell === null ? -1 : call(cell.at, roost.placedAt, size);
+      } catch (cause) {
+        throw roost.breakDown(cause);
+      }
+      if (roost.placedAt !== roost.keyAt) roost.unplace();
+      if (returned === 0) return false;
+      if (returned === 1) return true;
+      if (returned < 0) this.#live();
+      throw roost.error(returned >> 1);
+    }
+
+    look(call, key) {
+      const size = roost.place(key);
+      if (roost.broken) throw roost.broken;
+      let found;
+      try {
+        const cell = this.#cell;
+        found = cell === null ? -1 : call(cell.at, roost.placedAt, size);
+      } catch (cause) {
+        roost.stack.value = roost.stackTop;
+        throw cause;
+      } finally {
+        if (roost.placedAt !== roost.keyAt) roost.unplace();
+      }
+      if (found < 0) this.#live();
+      return found !== 0;
+    }
+
+    merge(other) {
+      if (other !== null && typeof other === 'object' && #cell in other)
+        return roost.answer(roost.call('filter_merge', this.#live().at, other.#live().at));
+      const bytes = sizeOf(other) < 0 && typeof other?.toBytes === 'function' ? other.toBytes() : other;
+      if (sizeOf(bytes) < 0) throw new TypeError(`merge takes a filter or its bytes, not ${nameOf(other)}`);
+      return roost.withBytes(frameOf(bytes), 'a frame', (at, size) => roost.answer(roost.call('filter_merge_frame', this.#live().at, at, size)));
+    }
+
+    compare(other) {
+      const [a, b] = [Replica.handle(this), Replica.handle(other)];
+      roost.check(roost.ask('filter_compare', a, b));
+      return orders[roost.result(0)];
+    }
+
+    leq(other) {
+      const order = this.compare(other);
+      return order === 'equal' || order === 'before';
+    }
+
+    equals(other) {
+      const [a, b] = [Replica.handle(this), Replica.handle(other)];
+      return roost.ask('filter_equal', a, b) !== 0;
+    }
+
+    digest() {
+      roost.call('filter_digest', this.#live().at);
+      return roost.text(roost.textAt);
+    }
+
+    toBytes() {
+      roost.check(roost.call('filter_encode', this.#live().at));
+      return roost.takeMade();
+    }
+
+    clone() {
+      roost.check(roost.call('filter_clone', this.#live().at));
+      return adopt(this.constructor.prototype, roost.result(0));
+    }
+
+    cursor() {
+      roost.check(roost.call('filter_cursor', this.#live().at));
+      return roost.view().slice(roost.textAt, roost.textAt + CURSOR);
+    }
+
+    delta(since = null) {
+      if (since !== null && sizeOf(since) !== CURSOR) throw new TypeError(`a cursor is a Uint8Array of ${CURSOR} bytes that delta or cursor returned`);
+      return roost.withBytes(since, 'a cursor', (at) => {
+        roost.check(roost.call('filter_delta', this.#live().at, at));
+        const cursor = roost.view().slice(roost.textAt, roost.textAt + CURSOR);
+        return { bytes: roost.takeMade(), cursor };
+      });
+    }
+
+    replica() {
+      roost.check(roost.call('filter_save_replica', this.#live().at));
+      return roost.takeMade();
+    }
+
+    startSync(memory = null) {
+      return roost.withBytes(memory, 'the memory of a sync', (at, size) => {
+        roost.check(roost.call('sync_new', this.#live().at, at, size));
+        return new Sync(new Cell(roost, roost.result(0), 'sync_free', this.#live()));
+      });
+    }
+
+    reply(request) {
+      if (sizeOf(request) < 0) throw new TypeError(`a message must be a Uint8Array, not ${nameOf(request)}`);
+      return roost.withBytes(request, 'a message', (at, size) => {
+        const status = roost.call('sync_reply', this.#live().at, at, size);
+        const reply = roost.takeMade();
+        if (status === 0) return reply;
+        throw Object.assign(roost.error(status), { reply }); // which tells the peer
+      });
+    }
+
+    info() {
+      roost.ask('filter_info', this.#live().at);
+      const numbers = [...roost.results(infoNames.length + 10)];
+      const info = { kind: '' };
+      infoNames.forEach((name, i) => (info[name] = numbers[i]));
+      const [kind, layout, schedule, scalable, multiset, holds, seedHigh, seedLow, actorHigh, actorLow] = numbers.slice(infoNames.length);
+      const actor = hex(actorHigh, actorLow);
+      return Object.assign(info, {
+        kind: wordOf(kinds, kind), layout: wordOf(layouts, layout) ?? 'none', schedule: wordOf(schedules, schedule) ?? 'none', window: info.window / 1e6,
+        scalable: scalable !== 0, multiset: multiset !== 0, promise_holds: holds !== 0, seed: `0x${hex(seedHigh, seedLow)}`,
+        actor: actor === '0' ? null : actor.padStart(16, '0'), digest: this.digest(),
+      });
+    }
+
+    free() {
+      const cell = this.#cell;
+      if (cell === null) return;
+      this.#cell = null;
+      roost.freed.unregister(cell);
+      cell.drop();
+    }
+  }
+  if (Symbol.dispose) Replica.prototype[Symbol.dispose] = Replica.prototype.free;
+
+  const makeKey = Symbol('cell');
+  const adopt = (prototype, at) => Reflect.construct(prototype.constructor, [makeKey, new Cell(roost, at, 'filter_free')]);
+  const cellFor = (first, second, make) => {
+    if (first === makeKey) return second;
+    make();
+    return new Cell(roost, roost.result(0), 'filter_free');
+  };
+
+  // Decodes for one class, and refuses the kinds of the others.
+  function decode(prototype, allowed, bytes, replica) {
+    if (sizeOf(bytes) < 0) throw new TypeError(`the bytes of a filter must be a Uint8Array, not ${nameOf(bytes)}`);
+    const frame = frameOf(bytes);
+    const kind = isCore && frame[bodyOf(frame)?.begin];
+    if (isCore && bodyOf(frame) && frame[4] < 5 && ![1, 34, 35].includes(kind)) throw refuseBeyondCore('this kind of filter');
+    roost.withBytes(frame, 'a frame', (at, size) => roost.check(roost.call('filter_decode', at, size)));
+    const object = adopt(prototype, roost.result(0));
+    const found = wordOf(kinds, roost.ask('filter_kind', Replica.handle(object)));
+    try {
+      if (!allowed.includes(found)) throw new RoostError('MISMATCH', `these are the bytes of a ${found}, not of a ${allowed.join(' or ')}`);
+      if (replica !== undefined && replica !== null)
+        roost.withBytes(replica, 'a replica', (at, size) => roost.check(roost.call('filter_restore_replica', Replica.handle(object), at, size)));
+    } catch (error) {
+      object.free();
+      throw error;
+    }
+    return object;
+  }
+
+  // Adds or removes all keys of an iterable; how many changed. An error has how many were done.
+  function changeMany(object, name, keys, ...more) {
+    let done = 0, changed = 0;
+    const use = (at, flags, count) => {
+      const status = roost.call(name, Replica.handle(object), at, flags, count, ...more);
+      done += roost.result(0);
+      changed += roost.result(1);
+      if (status !== 0) throw Object.assign(roost.error(status), { done, changed });
+    };
+    roost.inBatches(keys, use);
+    return changed;
+  }
+
+  // ---- filters -----------------------------------------------------------------------------------------------------------
+
+  class Filter extends Replica {
+    constructor(options = {}, cell) {
+      super(cellFor(options, cell, () => {
+        const values = filterValues(options);
+        if (isCore && (values[0] === kinds.bloom ? values[10] : !values[10])) throw refuseBeyondCore(`a ${wordOf(kinds, values[0])} filter ${values[10] ? 'that grows' : 'of fixed size'}`);
+        if (isCore && values[0] === kinds.bloom && values[1] !== layouts.classic && values[3] < 1e-5) throw refuseBeyondCore('a blocked Bloom filter with a rate below 1e-5');
+        roost.check(roost.call('filter_new', ...values), 'this combination of options makes no filter');
+      }));
+    }
+
+    static fromBytes(bytes, { replica } = {}) {
+      return decode(this.prototype, ['bloom', 'cuckoo', 'orcuckoo'], bytes, replica);
+    }
+
+    add(key) { return this.change(calls.filter_add, key); }
+    has(key) { return this.look(calls.filter_contains, key); }
+    delete(key) { return this.change(calls.filter_remove, key); }
+    deleteOne(key) { return this.change(calls.filter_remove_one, key); }
+
+    count(key) {
+      const size = roost.place(key);
+      try {
+        return roost.ask('filter_count', Replica.handle(this), roost.placedAt, size);
+      } finally {
+        roost.unplace();
+      }
+    }
+
+    addMany(keys) { return changeMany(this, 'filter_add_many', keys); }
+    deleteMany(keys) { return changeMany(this, 'filter_remove_many', keys); }
+
+    hasMany(keys) {
+      const found = [];
+      roost.inBatches(keys, (at, flags, count) => {
+        roost.ask('filter_contains_many', Replica.handle(this), at, flags, count);
+        const bytes = roost.view();
+        for (let i = 0; i < count; i++) found.push(bytes[flags + i] !== 0);
+      });
+      return found;
+    }
+  }
+
+  // ---- windows and counters ------------------------------------------------------------------------------------------------
+
+  // A Date, or milliseconds since 1970 as Date.now() has them; in microseconds.
+  function timeOf(time) {
+    const value = time instanceof Date ? time.getTime() : time;
+    if (typeof value !== 'number' || !(value >= 0 && value < 2 ** 55 / 1000)) throw new TypeError('a time must be a Date, or a number of milliseconds since 1970');
+    return Math.round(value * 1000);
+  }
+
+  class Timed extends Replica {
+    constructor(kind, options, cell) {
+      super(cellFor(options, cell, () => {
+        if (isCore) throw refuseBeyondCore(`a ${kind}`);
+        roost.check(roost.call('window_new', ...windowValues(kind, options)), 'this combination of options makes no window');
+      }));
+    }
+
+    trustUntil(time) {
+      roost.call('window_set_latest', Replica.handle(this), time === null ? 0 : timeOf(time));
+    }
+
+    info() {
+      const info = super.info();
+      roost.ask('window_info', Replica.handle(this));
+      const [window, slot, shortest, slots, , newest] = roost.results(6);
+      return Object.assign(info, { window_seconds: window / 1e6, slot_seconds: slot / 1e6, shortest_slot_seconds: shortest / 1e6, slots, newest: newest / 1e6 });
+    }
+  }
+
+  class Window extends Timed {
+    constructor(options, cell) { super('window', options, cell); }
+
+    static fromBytes(bytes, { replica } = {}) { return decode(this.prototype, ['window'], bytes, replica); }
+
+    add(key, time = Date.now()) {
+      const at = timeOf(time);
+      return this.change((handle, place, size) => calls.window_add(handle, place, size, at), key);
+    }
+
+    has(key, time = Date.now()) {
+      const at = timeOf(time);
+      return this.look((handle, place, size) => calls.window_contains(handle, place, size, at), key);
+    }
+
+    addMany(keys, time = Date.now()) { return changeMany(this, 'window_add_many', keys, timeOf(time)); }
+  }
+
+  class Counter extends Timed {
+    constructor(options, cell) { super('counter', options, cell); }
+
+    static fromBytes(bytes, { replica } = {}) { return decode(this.prototype, ['counter'], bytes, replica); }
+
+    increment(id, by = 1, time = Date.now()) {
+      const at = timeOf(time);
+      if (typeof by === 'number' && !Number.isSafeInteger(by)) throw new TypeError('an amount must be a whole number');
+      if (typeof by !== 'number' && typeof by !== 'bigint') throw new TypeError(`an amount must be a number or a bigint, not ${nameOf(by)}`);
+      const amount = BigInt(by);
+      if (amount !== BigInt.asIntN(64, amount)) throw new RoostError('OVERFLOW', 'an amount has at most 64 bits');
+      const bits = BigInt.asUintN(64, amount);
+      const applied = this.change((handle, place, size) =>
+        calls.counter_increment(handle, place, size, Number(bits >> 32n), Number(bits & 0xffffffffn), at), id);
+      return { applied, value: signed(roost.result(0), roost.result(1)) };
+    }
+
+    get value() {
+      roost.check(roost.ask('counter_value', Replica.handle(this)));
+      return signed(roost.result(0), roost.result(1));
+    }
+  }
+
+  // ---- sessions ------------------------------------------------------------------------------------------------------------
+
+  class Session {
+    constructor(cell) {
+      cells.set(this, cell);
+      roost.freed.register(this, cell, cell);
+    }
+
+    static handle(session) {
+      const cell = cells.get(session);
+      if (!cell) throw new RoostError('FREED', 'this session was freed');
+      return cell.at;
+    }
+
+    free() {
+      const cell = cells.get(this);
+      if (!cell) return;
+      cells.delete(this);
+      roost.freed.unregister(cell);
+      cell.drop();
+    }
+  }
+  if (Symbol.dispose) Session.prototype[Symbol.dispose] = Session.prototype.free;
+
+  function nextMessage(session, call, message, needed) {
+    if (needed && sizeOf(message) < 0) throw new TypeError(`a message must be a Uint8Array, not ${nameOf(message)}`);
+    return roost.withBytes(message, 'a message', (at, size) => {
+      const status = roost.call(call, Session.handle(session), at, size);
+      const made = roost.takeMade();
+      if (status !== 0) throw Object.assign(roost.error(status), { reply: made.length > 0 ? made : null });
+      return made.length > 0 ? made : null;
+    });
+  }
+
+  class Sync extends Session {
+    next(reply = null) { return nextMessage(this, 'sync_next', reply, false); }
+
+    result() {
+      roost.ask('sync_result', Session.handle(this));
+      const [equal, changed, rounds, sent, received] = roost.results(5);
+      return { equal: equal !== 0, changed: changed !== 0, rounds, sent, received };
+    }
+
+    memory() {
+      roost.check(roost.call('sync_memory', Session.handle(this)));
+      return roost.takeMade();
+    }
+  }
+
+  /** Syncs two filters of this program; `memory` is what the sync before returned. */
+  function sync(here, there, memory = null) {
+    const session = here.startSync(memory);
+    try {
+      for (let message = session.next(); message !== null; message = session.next(there.reply(message)));
+      return { ...session.result(), memory: session.memory() };
+    } finally {
+      session.free();
+    }
+  }
+
+  class Reconciliation extends Session {
+    #keys;
+
+    constructor(cell, keys) {
+      super(cell);
+      this.#keys = keys;
+    }
+
+    next(message = null) { return nextMessage(this, 'reconcile_next', message, false); }
+    get done() { return roost.ask('reconcile_is_done', Session.handle(this)) !== 0; }
+
+    result() {
+      roost.ask('reconcile_result', Session.handle(this));
+      const [keys, onlyHere, onlyThere, changed, messages, sent, received, exact, complete] = roost.results(9);
+      return { keys, onlyHere, onlyThere, changed, messages, sent, received, exact: exact !== 0, complete: complete !== 0 };
+    }
+
+    differences() {
+      if (!this.done) throw new RoostError('INVALID', 'the differences are known once the session is done');
+      const count = this.result().onlyHere, at = roost.allocate(24 * count);
+      try {
+        roost.ask('reconcile_differences', Session.handle(this), at);
+        const numbers = new BigUint64Array(roost.view().buffer.slice(at, at + 24 * count));
+        return Array.from({ length: count }, (_, i) => ({ key: this.#keys[Number(numbers[3 * i])], here: Number(numbers[3 * i + 1]), there: Number(numbers[3 * i + 2]) }));
+      } finally {
+        roost.call('release', at);
+      }
+    }
+  }
+
+  const methods = { auto: 0, riblt: 1, dbf: 2, 'ccf-query': 3, 'ccf-decode': 4 };
+
+  /** Begins to find out which of `keys` another side lacks; with `first`, its first message, answers the other side. */
+  function reconcile(keys, { method = 'auto', multiset = false, first = null } = {}) {
+    if (isCore) throw refuseBeyondCore('reconcile');
+    if (typeof method !== 'string' || !Object.hasOwn(methods, method)) throw new RoostError('INVALID', `method: must be one of ${Object.keys(methods).join(', ')}`);
+    const list = [];
+    if (first === null) roost.check(roost.call('reconcile_new', methods[method], Number(multiset === true)));
+    else roost.withBytes(first, 'the first message', (at, size) => roost.check(roost.call('reconcile_respond', at, size)));
+    const session = new Reconciliation(new Cell(roost, roost.result(0), 'reconcile_free'), list);
+    try {
+      roost.inBatches(remember(keys, list), (at, flags, count) => roost.check(roost.call('reconcile_add_many', Session.handle(session), at, count)));
+    } catch (error) {
+      session.free();
+      throw error;
+    }
+    return session;
+  }
+
+  // Numbers of keys are those of the calls that added them.
+  function remember(keys, list) {
+    if (typeof keys === 'string' || typeof keys?.[Symbol.iterator] !== 'function' || sizeOf(keys) >= 0) return keys; // refused later
+    for (const key of keys) list.push(sizeOf(key) >= 0 ? key.slice() : key);
+    return list;
+  }
+
+  return { Filter, Window, Counter, Sync, Reconciliation, RoostError, sync, reconcile, version: roost.text(calls.version() >>> 0), usedMemory: () => roost.memory.buffer.byteLength };
+}
