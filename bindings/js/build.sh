@@ -23,7 +23,7 @@ done
 all=$(sed -n "/^library_sources/,/^)/s/^  '\(.*\)',/\1/p" "$root/src/meson.build" | grep -vE '^(file|concurrent)/|^gossip/gossip')
 # Left out of the core, with a word in wasm/left_out.c: filters of other kinds than bloom of fixed size, and cuckoo and orcuckoo
 # that grow; windows, counters, reconciliation, imported parts.
-beyond_core='^(multiset|gossip|reconcile|window|imported)/|^filter/(series|gcuckoo|orcuckoo|cuckoo_table|cuckoo_many|bloom_block_rate_table)|^frame/(multiset|copy_job|merge_job)|^base/field|^causal/quota'
+beyond_core='^(multiset|gossip|reconcile|window|imported)/|^filter/(series|gcuckoo|orcuckoo|cuckoo_table|cuckoo_many|bloom_block_rate_table)|^frame/multiset|^base/field'
 core=$(printf '%s\n' $all | grep -vE "$beyond_core")
 fast='^(base/hash|filter/bloom|filter/bloom_plain|filter/filter|growing/search_plain|growing/growing_cuckoo|growing/prefix_set)\.c$'
 
@@ -39,6 +39,11 @@ link="--target=wasm32-wasi -nostartfiles -Wl,--no-entry,--gc-sections,--strip-al
 link="$link,--export=__stack_pointer,--no-check-features"
 optimize=$(command -v wasm-opt || true)
 [ -z "$quick" ] || optimize=
+
+# Of the table of rates, the rows from 1e-5 up: a third of its 44 kB.
+awk '/BLOCK_RATES/ { print "#include <stdint.h>"; print "const uint64_t bloom_block_rates[] = {"; on = 1; next } /16 probes/ { exit } on
+     END { print "};" }' "$root/src/filter/bloom_block_rate_table.c" >"$out/core_rates.new"
+cmp -s "$out/core_rates.new" "$out/core_rates.c" || cp "$out/core_rates.new" "$out/core_rates.c"
 
 object_of() { echo "$1" | sed 's,/,_,; s,\.c$,.o,'; }
 compile() { # sources of the library
@@ -67,15 +72,16 @@ rule link
 rule copy
   command = cp \$in \$out
   description = \$out"
+    echo "build core_rates.o: small $out/core_rates.c"
     for own in xxhash system left_out; do echo "build own_$own.o: small $here/wasm/$own.c"; done
     echo "build binding.o: fast $here/wasm/binding.c"
     echo "build core_binding.o: fast $here/wasm/binding.c
   more = -DROOST_JS_CORE"
     if [ "$quick" ]; then compile $core; else compile $all; fi
-    : # module core " core_binding.o own_xxhash.o own_system.o own_left_out.o" $core
+    module core " core_binding.o own_xxhash.o own_system.o own_left_out.o core_rates.o" $core
     [ "$quick" ] || module roost " binding.o own_xxhash.o own_system.o" $all
     for file in "$here"/src/* "$here/README.md" "$root/LICENSE"; do echo "build package/$(basename "$file"): copy $file"; done
-    echo "default $([ "$quick" ] || echo package/roost.wasm) $(for file in "$here"/src/* README.md LICENSE; do echo "package/$(basename "$file")"; done | tr '\n' ' ')"
+    echo "default package/core.wasm $([ "$quick" ] || echo package/roost.wasm) $(for file in "$here"/src/* README.md LICENSE; do echo "package/$(basename "$file")"; done | tr '\n' ' ')"
 } >"$out/build.ninja.new"
 cmp -s "$out/build.ninja.new" "$out/build.ninja" || cp "$out/build.ninja.new" "$out/build.ninja"
 ninja -C "$out" --quiet
@@ -86,7 +92,7 @@ version=$(sed -n "s/^ *version: '\(.*\)',/\1/p" "$root/meson.build")
 sed "s/\"version\": \".*\"/\"version\": \"$version\"/" "$here/package.json" >"$out/package/package.json"
 [ -z "$quick" ] || exit 0
 tar -C "$out" --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -cf - package | gzip -9n >"$out/roost-filter-$version.tgz"
-for module in roost; do
+for module in core roost; do
     echo "$module.wasm: $(stat -c %s "$out/package/$module.wasm") bytes, $(gzip -9c "$out/package/$module.wasm" | wc -c) gzipped"
 done
 echo "$out/roost-filter-$version.tgz"

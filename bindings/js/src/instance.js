@@ -62,6 +62,7 @@ export class Instance {
     this.broken = null;
     const instance = new WebAssembly.Instance(module, {
       env: { memory: this.memory },
+      math: Math,
       roost: { random: (at, size) => this.random(at >>> 0, size >>> 0) },
     });
     this.calls = instance.exports;
@@ -71,6 +72,7 @@ export class Instance {
     this.resultsAt = this.calls.results_address();
     this.textAt = this.calls.text_address();
     this.keyAt = this.allocate(KEY_ROOM);
+    this.placedAt = this.keyAt;
     this.batchAt = 0;
     this.freed = new FinalizationRegistry((cell) => cell.drop());
   }
@@ -212,11 +214,10 @@ export class Instance {
 
   // After each call with a key.
   unplace() {
-    if (this.placedAt !== this.keyAt) {
-      const at = this.placedAt;
-      this.placedAt = this.keyAt;
-      this.call('release', at);
-    }
+    const at = this.placedAt;
+    if (at === this.keyAt) return;
+    this.placedAt = this.keyAt;
+    if (!this.broken) this.call('release', at);
   }
 
   // Calls `use(at, size)` with bytes that are not a key: a frame, a message. null and undefined are no bytes.
@@ -229,7 +230,7 @@ export class Instance {
     try {
       return use(at, size);
     } finally {
-      if (!this.broken) this.unplace();
+      this.unplace();
     }
   }
 
@@ -333,7 +334,7 @@ export class Instance {
       pair[1] = size;
       use(this.batchAt, flagsAt, 1);
     } finally {
-      if (!this.broken) this.unplace();
+      this.unplace();
     }
   }
 }
@@ -346,6 +347,7 @@ export class Cell {
   constructor(instance, at, destroy, other = null) {
     this.instance = instance;
     this.at = at;
+    this.handle = at; // 0 once the JavaScript object was freed; sessions may still use it
     this.destroy = destroy;
     this.other = other; // a cell that this one uses
     this.holds = 1;

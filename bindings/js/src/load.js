@@ -74,44 +74,34 @@ export function load(source, options = {}) {
     }
 
     #live() {
-      const cell = this.#cell;
-      if (cell === null) throw new RoostError('FREED', 'this object was freed');
-      return cell;
+      if (this.#cell.handle === 0) throw new RoostError('FREED', 'this object was freed');
+      return this.#cell;
     }
 
-    // The hot paths: no function between the method and the module.
-    change(call, key) {
-      const size = roost.place(key);
+    change(call, key, size = roost.place(key)) {
       if (roost.broken) throw roost.broken;
-      let returned;
+      const { handle } = this.#cell;
       try {
-        const cell = this.#cell;
-        returned = cell === null ? -1 : call(cell.at, roost.placedAt, size);
+        const returned = handle === 0 ? 0 : call(handle, roost.placedAt, size);
+        roost.unplace();
+        this.#live();
+        return roost.answer(returned);
       } catch (cause) {
-        throw roost.breakDown(cause);
+        throw cause instanceof RoostError ? cause : roost.breakDown(cause);
       }
-      if (roost.placedAt !== roost.keyAt) roost.unplace();
-      if (returned === 0) return false;
-      if (returned === 1) return true;
-      if (returned < 0) this.#live();
-      throw roost.error(returned >> 1);
     }
 
-    look(call, key) {
-      const size = roost.place(key);
+    look(call, key, size = roost.place(key)) {
       if (roost.broken) throw roost.broken;
-      let found;
+      const { handle } = this.#cell;
       try {
-        const cell = this.#cell;
-        found = cell === null ? -1 : call(cell.at, roost.placedAt, size);
-      } catch (cause) {
-        roost.stack.value = roost.stackTop;
-        throw cause;
+        const found = handle === 0 ? 0 : call(handle, roost.placedAt, size);
+        this.#live();
+        return found !== 0;
       } finally {
-        if (roost.placedAt !== roost.keyAt) roost.unplace();
+        roost.stack.value = roost.stackTop; // where the stack was exhausted in the middle
+        roost.unplace();
       }
-      if (found < 0) this.#live();
-      return found !== 0;
     }
 
     merge(other) {
@@ -205,8 +195,8 @@ export function load(source, options = {}) {
 
     free() {
       const cell = this.#cell;
-      if (cell === null) return;
-      this.#cell = null;
+      if (cell.handle === 0) return;
+      cell.handle = 0;
       roost.freed.unregister(cell);
       cell.drop();
     }
@@ -256,22 +246,54 @@ export function load(source, options = {}) {
 
   // ---- filters -----------------------------------------------------------------------------------------------------------
 
+  function newFilter(options) {
+    const values = filterValues(options);
+    const [kind, layout, , fpr] = values, grows = values[10];
+    if (isCore && (kind === kinds.bloom ? grows : !grows)) throw refuseBeyondCore(`a ${wordOf(kinds, kind)} filter ${grows ? 'that grows' : 'of fixed size'}`);
+    if (isCore && kind === kinds.bloom && layout !== layouts.classic && fpr < 1e-5) throw refuseBeyondCore('a blocked Bloom filter with a rate below 1e-5');
+    roost.check(roost.call('filter_new', ...values), 'this combination of options makes no filter');
+  }
+
+  const { filter_add, filter_contains } = calls;
+
   class Filter extends Replica {
+    #cell;
+
     constructor(options = {}, cell) {
-      super(cellFor(options, cell, () => {
-        const values = filterValues(options);
-        if (isCore && (values[0] === kinds.bloom ? values[10] : !values[10])) throw refuseBeyondCore(`a ${wordOf(kinds, values[0])} filter ${values[10] ? 'that grows' : 'of fixed size'}`);
-        if (isCore && values[0] === kinds.bloom && values[1] !== layouts.classic && values[3] < 1e-5) throw refuseBeyondCore('a blocked Bloom filter with a rate below 1e-5');
-        roost.check(roost.call('filter_new', ...values), 'this combination of options makes no filter');
-      }));
+      const own = cellFor(options, cell, () => newFilter(options));
+      super(own);
+      this.#cell = own;
     }
 
     static fromBytes(bytes, { replica } = {}) {
       return decode(this.prototype, ['bloom', 'cuckoo', 'orcuckoo'], bytes, replica);
     }
 
-    add(key) { return this.change(calls.filter_add, key); }
-    has(key) { return this.look(calls.filter_contains, key); }
+    // These two are called most: as `change` and `look`, with what is rare left to them.
+    add(key) {
+      const size = roost.place(key), { handle } = this.#cell;
+      if (handle === 0 || roost.placedAt !== roost.keyAt || roost.broken !== null) return this.change(filter_add, key, size);
+      let returned;
+      try {
+        returned = filter_add(handle, roost.keyAt, size);
+      } catch (cause) {
+        throw roost.breakDown(cause);
+      }
+      if (returned > 1) throw roost.error(returned >> 1);
+      return returned === 1;
+    }
+
+    has(key) {
+      const size = roost.place(key), { handle } = this.#cell;
+      if (handle === 0 || roost.placedAt !== roost.keyAt || roost.broken !== null) return this.look(filter_contains, key, size);
+      try {
+        return filter_contains(handle, roost.keyAt, size) !== 0;
+      } catch (cause) {
+        roost.stack.value = roost.stackTop;
+        throw cause;
+      }
+    }
+
     delete(key) { return this.change(calls.filter_remove, key); }
     deleteOne(key) { return this.change(calls.filter_remove_one, key); }
 
@@ -288,12 +310,14 @@ export function load(source, options = {}) {
     deleteMany(keys) { return changeMany(this, 'filter_remove_many', keys); }
 
     hasMany(keys) {
-      const found = [];
+      const found = Array.isArray(keys) ? new Array(keys.length) : [];
+      let length = 0;
       roost.inBatches(keys, (at, flags, count) => {
         roost.ask('filter_contains_many', Replica.handle(this), at, flags, count);
         const bytes = roost.view();
-        for (let i = 0; i < count; i++) found.push(bytes[flags + i] !== 0);
+        for (let i = 0; i < count; i++) found[length++] = bytes[flags + i] !== 0;
       });
+      found.length = length;
       return found;
     }
   }
