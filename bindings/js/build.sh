@@ -3,7 +3,7 @@
 #
 # Two modules are made of the library's own sources, by clang, lld and wasi-libc: roost.wasm has all that the package offers,
 # core.wasm what most pages need. What is called most is compiled for speed, all else for size. --quick makes core.wasm alone,
-# without wasm-opt, and no archive: for tests that must not take long.
+# hardly optimized, and no archive: for tests that must not take long.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -37,8 +37,8 @@ flags="--target=wasm32-wasi -std=gnu17 -mbulk-memory -msign-ext -mnontrapping-fp
 flags="$flags -fvisibility=hidden -ffp-contract=off -I$here/wasm/include -isystem $out/include -I$root/include -I$root/src"
 link="--target=wasm32-wasi -nostartfiles -Wl,--no-entry,--gc-sections,--strip-all,--import-memory,--stack-first,-z,stack-size=262144"
 link="$link,--export=__stack_pointer,--no-check-features"
-optimize=$(command -v wasm-opt || true)
-[ -z "$quick" ] || optimize=
+optimize=$(command -v wasm-opt || true) speed=-O2 size="-Oz -Dalways_inline="
+[ -z "$quick" ] || { optimize= speed=-O1 size=-O0; }
 
 # Of the table of rates, the rows from 1e-5 up: a third of its 44 kB.
 awk '/BLOCK_RATES/ { print "#include <stdint.h>"; print "const uint64_t bloom_block_rates[] = {"; on = 1; next } /16 probes/ { exit } on
@@ -59,11 +59,11 @@ module() { # name, own objects, sources of the library
 }
 {
     echo "rule fast
-  command = $cache clang $flags -O2 \$more -MMD -MF \$out.d -c \$in -o \$out
+  command = $cache clang $flags $speed \$more -MMD -MF \$out.d -c \$in -o \$out
   depfile = \$out.d
   description = \$out
 rule small
-  command = $cache clang $flags -Oz -Dalways_inline= -MMD -MF \$out.d -c \$in -o \$out
+  command = $cache clang $flags $size -MMD -MF \$out.d -c \$in -o \$out
   depfile = \$out.d
   description = \$out
 rule link

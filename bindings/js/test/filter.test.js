@@ -1,0 +1,259 @@
+// Filters: what each call promises, and the same bytes as the program's. Runs on the core as well.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isCore, load, roost, wasm, withProgram } from './package.js';
+
+const { Filter, RoostError, sync } = roost;
+const names = (count, prefix = 'bird') => Array.from({ length: count }, (_, i) => `${prefix}-${i}`);
+const forms = {
+  'bloom of fixed size': { options: { kind: 'bloom', capacity: 5000 }, words: ['--capacity', '5000'] },
+  'bloom, classic': { options: { capacity: 5000, layout: 'classic', fpr: 0.001 }, words: ['--capacity', '5000', '--layout', 'classic', '--fpr', '0.001'] },
+  'cuckoo that grows': { options: {}, words: [] },
+  'orcuckoo that grows': { options: { kind: 'orcuckoo' }, words: ['--kind', 'orcuckoo'] },
+  ...(!isCore && {
+    'bloom that grows': { options: { kind: 'bloom', scalable: true, writers: 2 }, words: ['--kind', 'bloom', '--scalable', '--writers', '2'] },
+    'cuckoo of fixed size': { options: { kind: 'cuckoo', capacity: 5000, seed: 7n }, words: ['--kind', 'cuckoo', '--capacity', '5000', '--seed', '7'] },
+    'orcuckoo of fixed size': { options: { kind: 'orcuckoo', capacity: 5000 }, words: ['--kind', 'orcuckoo', '--capacity', '5000'] },
+    'multiset': { options: { kind: 'orcuckoo', multiset: true, capacity: 5000, entry: 32 }, words: ['--kind', 'orcuckoo', '--multiset', '--capacity', '5000', '--entry', '32'] },
+  }),
+};
+const removes = (options) => options.kind === 'orcuckoo';
+
+for (const [form, { options, words }] of Object.entries(forms)) {
+  test(`${form}: what was added is there, at the promised rate`, () => {
+    const filter = new Filter(options), keys = names(5000), others = names(20000, 'other');
+    assert.equal(filter.add('swift'), true);
+    assert.equal(filter.has('swift'), true);
+    assert.equal(filter.has('martin'), false);
+    if (!options.multiset) assert.equal(filter.add('swift'), false);
+    assert.ok(filter.addMany(keys.slice(0, 4998)) > 4800);
+    assert.ok(filter.hasMany(keys.slice(0, 4998)).every((found) => found === true));
+    const { fpr_promised: promised, promise_holds: holds } = filter.info();
+    const wrong = filter.hasMany(others).filter(Boolean).length / others.length;
+    assert.ok(wrong <= promised * 1.5 + 1e-3, `${wrong} of ${promised}`);
+    assert.equal(holds, true);
+    filter.free();
+  });
+
+  test(`${form}: one call and batches give the same bytes`, () => {
+    const keys = ['', 'ä', '𝄞 clef', 'x'.repeat(50), 'y'.repeat(20000), new Uint8Array([0, 255, 10]), Buffer.from('buffer'), ...names(300)];
+    const one = new Filter(options), many = new Filter(options);
+    for (const key of keys) one.add(key);
+    many.addMany(new Set(keys));
+    assert.deepEqual(many.hasMany(keys), keys.map(() => true));
+    for (const key of keys) assert.equal(one.has(key), true);
+    if (!removes(options) && form !== 'bloom that grows') assert.deepEqual(many.toBytes(), one.toBytes()); // those have an actor
+    assert.equal(one.has(new TextEncoder().encode('ä')), true);
+  });
+
+  test(`${form}: the bytes and the digest are the program's`, () => withProgram(({ run, read, write }) => {
+    const keys = [...names(2000), 'größe', ''];
+    run(['create', 'theirs', ...words]);
+    const ours = new Filter(options);
+    assert.equal(ours.digest(), run(['digest', 'theirs']).split(' ')[0].trim());
+    assert.deepEqual(Filter.fromBytes(read('theirs')).toBytes(), ours.toBytes());
+    ours.addMany(keys);
+    if (removes(options) || form === 'bloom that grows') { // each replica has an actor of its own: carry the state over
+      write('theirs', ours.toBytes());
+      run(['add', 'theirs', '-'], 'one more\n');
+      ours.merge(read('theirs'));
+      assert.equal(ours.has('one more'), true);
+    } else run(['add', 'theirs', '-'], keys.map((key) => `${key}\n`).join(''));
+    assert.equal(ours.digest(), run(['digest', 'theirs']).split(' ')[0].trim());
+    const info = JSON.parse(run(['info', '--json', 'theirs'])), mine = ours.info();
+    for (const name of ['kind', 'capacity', 'entries', 'fpr_promised', 'promise_holds', 'digest', 'seed', 'scalable'])
+      assert.equal(mine[name] ?? 0, info[name] ?? mine[name], name);
+    write('ours', ours.toBytes());
+    assert.equal(run(['check', '-c', 'ours', '-'], keys.map((key) => `${key}\n`).join('')).trim(), String(keys.length));
+    assert.equal(run(['info', '--json', 'ours']).includes(mine.digest), true);
+  }));
+
+  test(`${form}: merge is idempotent, commutative and associative`, () => {
+    const [a, b, c] = ['a', 'b', 'c'].map((prefix) => { const filter = new Filter(options); filter.addMany(names(300, prefix)); return filter; });
+    if (removes(options)) assert.equal(a.delete('a-1'), true);
+    const left = a.clone(), right = c.clone();
+    assert.equal(left.merge(b), true);
+    assert.equal(left.merge(c.toBytes()), true);
+    assert.equal(right.merge(a), true);
+    right.merge(b);
+    assert.equal(left.merge(a), false);
+    assert.equal(left.merge(left), false);
+    assert.equal(left.equals(right), true);
+    assert.equal(left.digest(), right.digest());
+    assert.deepEqual(left.toBytes(), right.toBytes());
+    assert.equal(a.compare(b), 'concurrent');
+    assert.equal(a.compare(left), 'before');
+    assert.equal(left.compare(a), 'after');
+    assert.equal(left.compare(right), 'equal');
+    assert.equal(a.leq(left), true);
+    assert.equal(left.leq(a), false);
+    if (removes(options)) assert.equal(left.has('a-1'), false);
+  });
+
+  test(`${form}: deltas carry what changed, sync all of it`, () => {
+    const a = new Filter(options), b = new Filter(options);
+    a.addMany(names(500));
+    const first = a.delta();
+    assert.equal(b.merge(first.bytes), true);
+    a.add('late');
+    const second = a.delta(first.cursor);
+    assert.ok(second.bytes.length < first.bytes.length / 2);
+    b.merge(second.bytes);
+    assert.equal(b.has('late'), true);
+    assert.equal(a.delta(a.cursor()).cursor.length, 16);
+    b.addMany(names(500, 'there'));
+    if (removes(options)) a.delete('late');
+    let result = sync(a, b);
+    assert.equal(result.equal, true);
+    assert.equal(a.digest(), b.digest());
+    assert.equal(b.has('late'), !removes(options));
+    b.add('last');
+    result = sync(a, b, result.memory);
+    assert.equal(a.has('last'), true);
+    assert.ok(result.sent + result.received < 400, `${result.sent} + ${result.received}`);
+  });
+}
+
+test('a removed key stays removed, an addition at the same time survives', () => {
+  const a = new Filter({ kind: 'orcuckoo' }), b = new Filter({ kind: 'orcuckoo' });
+  a.addMany(['swift', 'heron']);
+  b.merge(a);
+  b.delete('swift');
+  a.add('swift');
+  b.delete('heron');
+  sync(a, b);
+  assert.deepEqual(a.hasMany(['swift', 'heron']), [true, false]);
+  assert.equal(b.delete('never'), false);
+  assert.equal(a.deleteMany(['swift', 'swift', 'never']), 1);
+  assert.throws(() => new Filter().delete('swift'), { code: 'UNSUPPORTED', message: 'not supported by this kind of filter' });
+});
+
+test('a stored replica goes on as itself, a copy does not', () => {
+  const a = new Filter({ kind: 'orcuckoo' });
+  a.add('swift');
+  const { actor } = a.info();
+  assert.match(actor, /^[0-9a-f]{16}$/);
+  const again = Filter.fromBytes(a.toBytes(), { replica: a.replica() });
+  assert.equal(again.info().actor, actor);
+  assert.equal(Filter.fromBytes(a.toBytes()).info().actor, null);
+  assert.equal(a.clone().info().actor, null);
+  assert.throws(() => Filter.fromBytes(a.toBytes(), { replica: new Uint8Array([9, 9]) }), { name: 'RoostError' });
+});
+
+test('bad input is refused with the reason', () => {
+  const filter = new Filter({ kind: 'bloom', capacity: 100 });
+  filter.add('swift');
+  const before = filter.digest();
+  for (const key of [1, null, undefined, {}, [], Symbol('x'), 1n, () => 1, new Uint16Array(2), new ArrayBuffer(2), Object.create(Uint8Array.prototype)]) {
+    assert.throws(() => filter.add(key), { name: 'TypeError', message: /a key must be a string or a Uint8Array/ });
+    assert.throws(() => filter.has(key), TypeError);
+    assert.throws(() => filter.addMany(['a', key]), TypeError);
+  }
+  for (const keys of ['abc', 5, null, undefined, {}, new Uint8Array(3)]) assert.throws(() => filter.addMany(keys), { name: 'TypeError', message: /keys must be an array/ });
+  const detached = new Uint8Array(8);
+  structuredClone(detached.buffer, { transfer: [detached.buffer] });
+  assert.throws(() => filter.add(detached), { name: 'TypeError', message: /detached/ });
+  assert.throws(() => filter.addMany(['b', detached]), /detached/);
+  assert.throws(() => filter.merge(detached), /detached/);
+  assert.throws(() => filter.merge(5), { name: 'TypeError', message: /merge takes a filter or its bytes/ });
+  assert.throws(() => filter.compare({}), TypeError);
+  assert.throws(() => filter.merge(new Filter({ kind: 'bloom', capacity: 200 })), { code: 'MISMATCH', message: 'the filters have different configurations' });
+  assert.throws(() => filter.compare(new Filter()), { code: 'MISMATCH' });
+  assert.throws(() => filter.merge(new Uint8Array()), { code: 'NOT_FRAME' });
+  assert.throws(() => filter.merge(new TextEncoder().encode('not a filter')), { code: 'NOT_FRAME', message: 'not a Roost filter' });
+  const frame = filter.toBytes();
+  assert.throws(() => Filter.fromBytes(frame.subarray(0, -3)), { code: 'TRUNCATED' });
+  const wrong = frame.slice();
+  wrong[20] ^= 1;
+  assert.throws(() => Filter.fromBytes(wrong), { code: 'CORRUPT' });
+  assert.throws(() => filter.merge(wrong), { code: 'CORRUPT' });
+  assert.throws(() => filter.reply(new Uint8Array([1, 2, 3])), (error) => error instanceof RoostError && error.reply instanceof Uint8Array);
+  assert.throws(() => filter.delta('x'), TypeError);
+  assert.throws(() => filter.startSync(5), TypeError);
+  assert.throws(() => Filter.prototype.add.call({}, 'x'), TypeError);
+  assert.equal(filter.digest(), before);
+});
+
+test('options are those of the program, and refused as there', () => {
+  const refused = (options, pattern) => assert.throws(() => new Filter(options), (error) => error.code === 'INVALID' && pattern.test(error.message), String(pattern));
+  refused({ capicity: 5 }, /capicity: no such option/);
+  refused({ kind: 'cukoo' }, /kind: must be one of bloom, cuckoo, orcuckoo/);
+  refused({ capacity: 1.5 }, /capacity: must be a whole number/);
+  refused({ fpr: 2 }, /fpr: must be a number between 0 and 1/);
+  refused({ kind: 'cuckoo', layout: 'classic' }, /layout: only for kind bloom/);
+  refused({ capacity: 5, growth: 2 }, /growth: only with scalable/);
+  refused({ kind: 'bloom', capacity: 5, multiset: true }, /multiset: only for kind orcuckoo/);
+  refused({ kind: 'orcuckoo', bits: 20 }, /bits: not for a cuckoo filter that grows/);
+  refused({ seed: -1 }, /seed/);
+  assert.throws(() => new Filter(5), TypeError);
+  assert.equal(new Filter({ capacity: 10 }).info().kind, 'bloom');
+  assert.equal(new Filter().info().kind, 'cuckoo');
+  assert.equal(new Filter({ seed: '0x10' }).info().seed, '0x10');
+});
+
+test('a freed object is refused, and frees nothing twice', () => {
+  const filter = new Filter({ kind: 'orcuckoo' }), other = new Filter({ kind: 'orcuckoo' });
+  filter.add('swift');
+  const session = filter.startSync();
+  const message = session.next();
+  filter.free();
+  filter.free();
+  for (const use of [() => filter.add('x'), () => filter.add('x'.repeat(50000)), () => filter.has('x'), () => filter.has('x'.repeat(50000)), () => filter.addMany(['x']), () => filter.toBytes(), () => filter.digest(),
+    () => filter.info(), () => filter.clone(), () => other.merge(filter), () => other.compare(filter), () => filter.startSync(), () => filter.delta()])
+    assert.throws(use, { code: 'FREED', message: 'this object was freed' });
+  assert.ok(session.next(other.reply(message)) === null || true); // the session still holds the filter
+  session.free();
+  session.free();
+  assert.throws(() => session.next(), { code: 'FREED' });
+  function* hostile() { yield 'a'; other.free(); yield 'b'; }
+  assert.throws(() => other.addMany(hostile()), { code: 'FREED' });
+});
+
+test('keys that come from a generator which uses the same instance', () => {
+  const filter = new Filter(), beside = new Filter();
+  function* keys() { for (let i = 0; i < 9000; i++) { if (i % 1000 === 0) beside.addMany(names(50, `n${i}`)); yield `k${i}`; } }
+  filter.addMany(keys());
+  for (let i = 0; i < 9000; i++) assert.equal(filter.has(`k${i}`), true);
+  assert.equal(beside.has('n8000-49'), true);
+});
+
+test('without memory a call fails, changes nothing, and the instance stays usable', () => {
+  const small = load(wasm(), { maximumMemory: 4 << 20, crypto: globalThis.crypto ?? undefined });
+  const filter = new small.Filter({ kind: 'orcuckoo' });
+  let added = 0, refused = 0;
+  for (; added < 1e6; added += 1000) {
+    try { filter.addMany(Array.from({ length: 1000 }, (_, i) => `k${added + i}`)); } catch (error) { assert.equal(error.code, 'NO_MEMORY'); assert.equal(error.message, 'out of memory'); refused = error.done; break; }
+  }
+  assert.ok(added > 10000 && added < 1e6, `${added}`);
+  for (let i = 0; i < added + refused; i += 7) assert.equal(filter.has(`k${i}`), true);
+  assert.throws(() => new small.Filter({ capacity: 1e9 }), { code: 'NO_MEMORY' });
+  assert.throws(() => filter.add('x'.repeat(8 << 20)), { code: 'NO_MEMORY' });
+  filter.free();
+  const next = new small.Filter();
+  next.addMany(names(5000));
+  assert.equal(next.has('bird-4999'), true);
+});
+
+test('a stack that is exhausted in the middle of a call is an exception', () => {
+  const own = load(wasm(), { crypto: globalThis.crypto });
+  const filter = new own.Filter({ kind: 'orcuckoo' });
+  filter.addMany(names(1000));
+  const down = (use) => { try { return down(use); } catch { try { use(); } catch (error) { throw error; } } };
+  for (const use of [() => filter.has('bird-1'), () => filter.info()]) try { down(use); } catch (error) { assert.ok(error instanceof RangeError || error instanceof RoostError, String(error)); }
+  assert.equal(filter.has('bird-999'), true);
+  try { down(() => filter.add('deep')); } catch (error) { assert.ok(error instanceof RangeError || error.code === 'BROKEN', String(error)); }
+  try { assert.equal(filter.has('bird-999'), true); } catch (error) { assert.equal(error.code, 'BROKEN'); }
+});
+
+if (isCore) test('what the core leaves out is refused by name', () => {
+  for (const options of [{ kind: 'cuckoo', capacity: 10 }, { kind: 'orcuckoo', capacity: 10 }, { kind: 'bloom', scalable: true }, { capacity: 10, fpr: 1e-7 }])
+    assert.throws(() => new Filter(options), { code: 'UNSUPPORTED', message: /not in roost-filter\/core/ });
+  withProgram(({ run, read }) => {
+    run(['create', 'fixed', '--kind', 'cuckoo', '--capacity', '10']);
+    assert.throws(() => Filter.fromBytes(read('fixed')), { code: 'UNSUPPORTED' });
+    assert.throws(() => new Filter().merge(read('fixed')), { name: 'RoostError' });
+    run(['window', 'add', 'w', 'a', '--window', '10m']);
+    assert.throws(() => Filter.fromBytes(read('w')), { code: 'UNSUPPORTED' });
+    assert.throws(() => new Filter().merge(read('w')), { name: 'RoostError' });
+  });
+});
