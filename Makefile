@@ -17,6 +17,10 @@
 #                   (packaging/apart servers build/servers fetches and builds newer ones)
 #   make check-link regions that change behind a bad network while servers and links die, for LINK_SECONDS each way
 #   make lint       clang-tidy and cppcheck over all that is shipped (FILES=... for a few files)
+#   make js         the npm package roost-filter, for Node and browsers, at build/js/roost-filter-VERSION.tgz
+#   make check-js   its tests in Node;  make check-browser  the package and the playground in Chromium (needs the npm registry)
+#   make play       the playground, served on this machine;  make web  the same as one file, build/web/index.html
+#   make fuzz-js    hostile calls of the package, for FUZZ_SECONDS;  make bench-js  beside two packages of npm
 #   make docs       the HTML reference of the C library at build/docs/html
 #   make repro      the papers' figures, as CSV and pictures below eval/results, and in docs/evaluation.md
 #   make exhaust    the tiny universe, deep;  make fuzz   the fuzzers, for FUZZ_SECONDS each
@@ -29,7 +33,7 @@ LINK_SECONDS ?= 600
 SIMULATE_STEPS ?= 100000000
 FUZZERS = decode operations session reconcile exchange section
 
-.PHONY: all module run run-redis check check-long check-redis check-servers check-link check-threads check-platforms install uninstall dist bench bench-redis bench-link bench-small bench-instructions bench-cli bench-growth docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean
+.PHONY: all module run run-redis check check-long check-redis check-servers check-link check-threads check-platforms install uninstall dist bench bench-redis bench-link bench-small bench-instructions bench-cli bench-growth docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean js check-js check-browser fuzz-js bench-js web play
 
 all: build/build.ninja
 	@packaging/compile build
@@ -142,6 +146,32 @@ bench-growth: all
 bench-small: all
 	@packaging/compile build bench/roost-bench
 	@build/bench/roost-bench
+
+js: all
+	@packaging/dependencies js
+	@bindings/js/build.sh build/js
+
+check-js: js
+	@node --test bindings/js/test/*.test.js
+
+check-browser: web
+	@packaging/dependencies browser
+	@bindings/js/test/browser/run
+
+fuzz-js: js
+	@node bindings/js/test/fuzz.js $(FUZZ_SECONDS)
+
+# The packages that it is compared with are fetched into build/js/others.
+bench-js: js
+	@packaging/dependencies browser
+	@mkdir -p build/js/others && cd build/js/others && npm install --no-save --no-audit --no-fund --loglevel=error --prefix . bloom-filters bloomfilter >/dev/null
+	@node bindings/js/bench.js build/js/package build/js/others --csv bindings/js/bench.csv
+
+web: js
+	@web/build.sh build/js/package build/web
+
+play: web
+	@node web/serve.js build/web
 
 docs:
 	@packaging/dependencies docs

@@ -43,7 +43,9 @@ function refuseDetached(bytes) {
 }
 
 function nameOf(value) {
-  return value === null ? 'null' : Array.isArray(value) ? 'an array' : typeof value === 'object' || typeof value === 'function' ? `a value of type ${typeof value}` : `${typeof value} ${String(value)}`;
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return 'an array';
+  return typeof value === 'object' || typeof value === 'function' ? `a value of type ${typeof value}` : `${typeof value} ${String(value)}`;
 }
 
 const SMALL = 40; // characters that the loop writes
