@@ -72,7 +72,7 @@ function drawMap() {
   lines.clear();
   const { count } = world;
   places = Array.from({ length: count }, (_, i) => {
-    const angle = Math.PI * (-0.5 + (2 * i) / count) + (count === 4 ? Math.PI / 4 : 0);
+    const angle = Math.PI * (-0.5 + (2 * i) / count) - (count === 4 ? Math.PI / 4 : 0);
     return { x: 360 + 270 * Math.cos(angle), y: 122 + (count === 3 ? 88 : 92) * Math.sin(angle) };
   });
   for (const line of world.lines.keys()) {
@@ -201,9 +201,9 @@ function drawCanvas(replica, { canvas }) {
     }
   top = 116;
   pen.fillStyle = ink;
-  const bits = replica.frame, width = 120, step = canvas.width / width, rows = Math.floor((canvas.height - top - 6) / step);
+  const bits = replica.frame, width = 240, step = canvas.width / width, rows = Math.floor((canvas.height - top - 6) / step);
   for (let i = 0; i < Math.min(bits.length * 8, width * rows); i++)
-    if ((bits[i >> 3] >> (i & 7)) & 1) pen.fillRect((i % width) * step, top + Math.floor(i / width) * step, step - 0.6, step - 0.6);
+    if ((bits[i >> 3] >> (i & 7)) & 1) pen.fillRect((i % width) * step, top + Math.floor(i / width) * step, step, step);
 }
 
 function updateCards() {

@@ -10,6 +10,7 @@
 
 const PLACES = ['Amsterdam', 'Tokyo', 'Lima', 'Oslo', 'Nairobi'];
 const UNIVERSE = 320; // keys of the stream
+const BEFORE = 400; // keys that all replicas hold when the run begins
 const PROBES = 500; // keys that nobody adds
 const START = 1.8e12; // milliseconds
 const TICK = 1000; // milliseconds of the replicas' clocks
@@ -81,6 +82,7 @@ class World {
     this.everAdded = new Set();
     for (let i = 0; i < count; i++) for (let j = 0; j < i; j++) this.lines.set(`${j}-${i}`, true);
     this.replicas = Array.from({ length: count }, (_, i) => ({ index: i, name: PLACES[i], alive: true, backup: null, added: 0, ...this.fresh() }));
+    this.fillBefore();
     this.probes = Array.from({ length: PROBES }, (_, i) => `absent-${i}`);
     this.measure();
     this.follow();
@@ -92,13 +94,24 @@ class World {
     const { Filter, Window, Counter } = this.roost;
     const incarnation = String(++this.incarnations);
     const made = {
-      grow: () => [new Filter({ kind: 'bloom', capacity: 400, fpr: 0.01 }), new ExactSet(incarnation)],
+      grow: () => [new Filter({ kind: 'bloom', capacity: 1000, fpr: 0.01 }), new ExactSet(incarnation)],
       remove: () => [new Filter({ kind: 'orcuckoo', fpr: 0.01 }), new ExactSet(incarnation)],
       window: () => [new Window({ window: WINDOW }), new ExactMap()],
       counter: () => [new Counter({ window: 3600 }), new ExactMap()],
       reconcile: () => [new Set(), new ExactSet(incarnation)],
     }[this.mode]();
     return { filter: made[0], exact: made[1], incarnation, peers: new Map() };
+  }
+
+  // The first replica adds them, the others get its state.
+  fillBefore() {
+    const [first, ...others] = this.replicas;
+    for (let i = 0; i < BEFORE; i++) this.add(0, `before-${i}`);
+    for (const other of others) {
+      if (this.mode === 'reconcile') for (const key of first.filter) other.filter.add(key);
+      else other.filter.merge(first.filter);
+      other.exact.merge(first.exact);
+    }
   }
 
   peer(replica, index) {
@@ -334,8 +347,9 @@ class World {
       return;
     }
     replica.size = 0;
-    for (const key of this.everAdded) {
-      const found = this.has(replica, key), held = this.holds(replica, key);
+    const keys = [...this.everAdded], answers = replica.filter.hasMany?.(keys);
+    for (let i = 0; i < keys.length; i++) {
+      const key = keys[i], found = answers ? answers[i] : this.has(replica, key), held = this.holds(replica, key);
       replica.size += held;
       if (held && !found) result.lost++;
       if (!held && found && this.isLongGone(replica, key)) result.returned++;

@@ -91,7 +91,7 @@ function run(until) {
       }
     }
   }
-  for (const { object, sure } of objects) if (sure) for (const k of sure) if (k[0] === 's') assert.equal(object.has(k.slice(1)), true, `lost ${k}`);
+  for (const { object, sure } of objects) if (sure) for (const k of sure) if (k[0] === 's' && k.length < 5000) assert.equal(object.has(k.slice(1)), true, `lost ${k}`);
 }
 
 const begin = process.cpuUsage();
