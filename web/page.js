@@ -200,7 +200,7 @@ function drawCanvas(replica, { canvas }) {
       pen.fillRect((i % COLUMNS) * CELL + 1, top + Math.floor(i / COLUMNS) * CELL, CELL - 2, CELL - 2);
     }
   top = 116;
-  pen.fillStyle = ink;
+  pen.fillStyle = colour('soft');
   const bits = replica.frame, width = 240, step = canvas.width / width, rows = Math.floor((canvas.height - top - 6) / step);
   for (let i = 0; i < Math.min(bits.length * 8, width * rows); i++)
     if ((bits[i >> 3] >> (i & 7)) & 1) pen.fillRect((i % width) * step, top + Math.floor(i / width) * step, step, step);

@@ -229,7 +229,7 @@ class World {
     if (this.tick === 40) this.replicas.forEach(({ index }) => this.backUp(index));
     this.deliver();
     for (const replica of this.replicas) if (replica.alive && this.random(6) === 0) this.send(replica);
-    if (this.tick % 2 === 0) this.measure();
+    this.measure();
     this.follow();
   }
 

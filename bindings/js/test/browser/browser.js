@@ -1,0 +1,173 @@
+// The package and the playground in Chromium: node browser.js FOLDER_WITH_PLAYWRIGHT. Prints a line for each check.
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
+import { extname, join, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const root = fileURLToPath(new URL('../../../..', import.meta.url));
+const { chromium } = createRequire(resolve(process.argv[2], 'x.js'))('playwright-core');
+const { Filter } = await import(pathToFileURL(join(root, 'build/js/package/index.js')));
+const page = join(root, 'build/web/index.html'), shots = join(root, 'build/web');
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+let failed = 0;
+async function check(what, run) {
+  try { await run(); console.log(`ok ${what}`); } catch (error) { failed++; console.log(`not ok ${what}\n${error.stack}`); }
+}
+
+// ---- the package -------------------------------------------------------------------------------------------------------
+
+const types = { '.js': 'text/javascript', '.wasm': 'application/wasm', '.html': 'text/html' };
+const server = createServer((request, response) => {
+  const path = new URL(request.url, 'http://localhost').pathname;
+  if (path === '/') { response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>test</title>'); return; }
+  let bytes = null;
+  try { bytes = readFileSync(join(root, 'build/js/package', path.replaceAll('..', ''))); } catch { /* not found */ }
+  response.writeHead(bytes ? 200 : 404, { 'content-type': types[extname(path)] ?? 'text/plain' }).end(bytes ?? '');
+});
+await new Promise((done) => server.listen(0, '127.0.0.1', done));
+const address = `http://127.0.0.1:${server.address().port}/`;
+
+for (const name of ['index.js', 'core.js'])
+  await check(`${name} in a page: the digest is that of Node`, async () => {
+    const tab = await browser.newPage();
+    await tab.goto(address);
+    const seen = await tab.evaluate(async (name) => {
+      const roost = await import(`/${name}`);
+      const filter = new roost.Filter(), a = new roost.Filter({ kind: 'orcuckoo' }), b = new roost.Filter({ kind: 'orcuckoo' });
+      filter.addMany(Array.from({ length: 3000 }, (_, i) => `bird-${i}`));
+      filter.add('größe');
+      a.add('swift');
+      b.merge(a.toBytes());
+      a.delete('swift');
+      const result = roost.sync(a, b);
+      return { digest: filter.digest(), has: filter.has('größe'), equal: result.equal, gone: b.has('swift') };
+    }, name);
+    const filter = new Filter();
+    filter.addMany(Array.from({ length: 3000 }, (_, i) => `bird-${i}`));
+    filter.add('größe');
+    assert.deepEqual(seen, { digest: filter.digest(), has: true, equal: true, gone: false });
+    await tab.close();
+  });
+
+await check('filters of two tabs sync over a BroadcastChannel', async () => {
+  const context = await browser.newContext(), tabs = [await context.newPage(), await context.newPage()];
+  for (const tab of tabs) {
+    await tab.goto(address);
+    await tab.evaluate(async (source) => {
+      const url = URL.createObjectURL(new Blob([source.replace("'roost-filter'", `'${location.origin}/index.js'`)], { type: 'text/javascript' }));
+      globalThis.shared = (await import(url)).share('birds');
+    }, readFileSync(join(root, 'bindings/js/examples/broadcast-channel.js'), 'utf8'));
+  }
+  await tabs[0].evaluate(() => { shared.add('swift'); });
+  await tabs[1].evaluate(() => { shared.add('heron'); });
+  for (const tab of tabs) await tab.waitForFunction(() => shared.filter.has('swift') && shared.filter.has('heron'), null, { timeout: 60000 });
+  await tabs[1].evaluate(() => { shared.delete('swift'); });
+  await tabs[0].waitForFunction(() => !shared.filter.has('swift') && shared.filter.has('heron'), null, { timeout: 60000 });
+  await context.close();
+});
+server.close();
+
+// ---- the playground ----------------------------------------------------------------------------------------------------
+
+async function open(hash = '', options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const tab = await context.newPage();
+  tab.errors = [];
+  tab.on('pageerror', (error) => tab.errors.push(error.message));
+  tab.on('request', (request) => { if (!/^(file|data|blob):/.test(request.url())) tab.errors.push(`asked for ${request.url()}`); });
+  await tab.goto(pathToFileURL(page).href + hash);
+  await tab.waitForFunction(() => globalThis.playground?.world.tick > 0, null, { timeout: 60000 });
+  await tab.evaluate(() => playground.pause());
+  return tab;
+}
+const run = (tab, ticks) => tab.evaluate((ticks) => playground.run(ticks), ticks);
+const figures = (tab) => tab.evaluate(() => ({ ...playground.world.result, tick: playground.world.tick, sent: playground.world.bytes.sent, whole: playground.world.bytes.whole }));
+async function calm(tab) { // the stream ends, all is healed, and the network does its work
+  await tab.uncheck('#stream');
+  await tab.click('#heal');
+  await run(tab, 250);
+}
+
+for (const mode of ['grow', 'remove', 'window', 'counter', 'reconcile'])
+  await check(`mode ${mode}: cut, killed, restored, healed, and nothing is lost`, async () => {
+    const tab = await open();
+    await tab.click(`#mode-${mode}`);
+    await run(tab, 60);
+    await tab.fill('#key', 'swift');
+    await tab.selectOption('#at', '1');
+    await tab.click('#add');
+    await tab.focus('[data-line="0-1"]');
+    await tab.keyboard.press('Enter');
+    assert.equal(await tab.getAttribute('[data-line="0-1"]', 'aria-checked'), 'false');
+    await tab.click('.card:nth-child(3) button:nth-child(1)');
+    await run(tab, 40);
+    assert.equal(await tab.textContent('.card:nth-child(3) .size'), 'killed');
+    await tab.click('.card:nth-child(3) button:nth-child(1)');
+    await tab.click('.card:nth-child(2) button:nth-child(3)');
+    if (mode === 'remove') {
+      await tab.click('#add');
+      await tab.click('#remove');
+      assert.match(await tab.textContent('#said'), /swift is removed at Tokyo/);
+    }
+    await run(tab, 60);
+    const amid = await figures(tab);
+    assert.deepEqual([amid.lost, amid.returned], [0, 0]);
+    await calm(tab);
+    const after = await figures(tab);
+    assert.deepEqual([after.lost, after.returned, after.converged], [0, 0, true]);
+    assert.equal(await tab.textContent('#agreement strong'), 'All digests are equal');
+    assert.equal(await tab.locator('.card.agrees').count(), 4);
+    assert.ok(after.sent > 0 && after.sent < after.whole, `${after.sent} of ${after.whole}`);
+    if (after.asked) assert.ok(after.wrong / after.asked <= after.promised * 2 + 0.002);
+    assert.deepEqual(tab.errors, []);
+    // The address replays it.
+    const digests = await tab.evaluate(() => playground.world.replicas.map(({ digest }) => digest));
+    const again = await open(await tab.evaluate(() => location.hash));
+    await run(again, after.tick - (await figures(again)).tick);
+    assert.deepEqual(await again.evaluate(() => playground.world.replicas.map(({ digest }) => digest)), digests);
+    await tab.context().close();
+    await again.context().close();
+  });
+
+await check('a drag across a line cuts it, and another heals it', async () => {
+  const tab = await open();
+  const drag = async () => {
+    const box = await tab.locator('#map').boundingBox();
+    await tab.mouse.move(box.x + box.width / 2, box.y + 4);
+    await tab.mouse.down();
+    await tab.mouse.move(box.x + box.width / 2 - 30, box.y + box.height * 0.4, { steps: 8 });
+    await tab.mouse.up();
+  };
+  await drag();
+  assert.equal(await tab.evaluate(() => playground.world.lines.get('0-1')), false);
+  await drag();
+  assert.equal(await tab.evaluate(() => playground.world.lines.get('0-1')), true);
+  await tab.focus('#mode-remove');
+  await tab.keyboard.press('ArrowRight');
+  assert.equal(await tab.evaluate(() => playground.world.mode), 'window');
+  await tab.context().close();
+});
+
+await check('nothing is wider than a phone, and controls have names', async () => {
+  const tab = await open('', { viewport: { width: 360, height: 780 }, isMobile: true, hasTouch: true });
+  assert.ok(await tab.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the page scrolls sideways');
+  const nameless = await tab.evaluate(() => [...document.querySelectorAll('button, input, select, [role=switch]')].filter((node) => !(node.textContent.trim() || node.getAttribute('aria-label') || node.labels?.length)).map((node) => node.outerHTML));
+  assert.deepEqual(nameless, []);
+  await tab.context().close();
+});
+
+for (const [name, options] of Object.entries({
+  light: {}, dark: { colorScheme: 'dark' }, phone: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true },
+}))
+  await check(`screenshot: ${name}`, async () => {
+    const tab = await open('#mode=remove&replicas=4&seed=7', options);
+    await run(tab, 230);
+    await tab.evaluate(() => { for (const line of ['0-2', '1-2', '2-3']) playground.world.act('toggle', line); playground.world.act('stream', false); playground.run(90); playground.world.act('add', 2, 'swift'); playground.world.act('add', 0, 'heron'); playground.run(14); });
+    await tab.screenshot({ path: join(shots, `${name}.png`) });
+    await tab.context().close();
+  });
+
+await browser.close();
+process.exit(failed ? 1 : 0);
