@@ -153,6 +153,7 @@ js: all
 
 check-js: js
 	@node --test bindings/js/test/*.test.js
+	@tests/pages docs/javascript.md
 
 check-browser: web
 	@packaging/dependencies browser

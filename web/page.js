@@ -26,8 +26,6 @@ function begin(options) {
   drawModes();
   drawMap();
   drawCards();
-  for (const name of ['delay', 'duplicate', 'loss']) $(name).value = world.network[name];
-  $('stream').checked = world.stream;
   $('seed').value = world.seed;
   $('count').value = world.count;
   $('about').textContent = MODES[world.mode].text;
@@ -270,6 +268,8 @@ function drawChart() {
 }
 
 function draw() {
+  for (const name of ['delay', 'duplicate', 'loss']) if (document.activeElement !== $(name)) $(name).value = world.network[name];
+  $('stream').checked = world.stream;
   updateMap(0);
   updateCards();
   updateFigures();

@@ -25,7 +25,7 @@ all=$(sed -n "/^library_sources/,/^)/s/^  '\(.*\)',/\1/p" "$root/src/meson.build
 # that grow; windows, counters, reconciliation, imported parts.
 beyond_core='^(multiset|gossip|reconcile|window|imported)/|^filter/(series|gcuckoo|orcuckoo|cuckoo_table|cuckoo_many|bloom_block_rate_table)|^frame/multiset|^base/field'
 core=$(printf '%s\n' $all | grep -vE "$beyond_core")
-fast='^(base/hash|filter/bloom|filter/bloom_plain|filter/filter|growing/search_plain|growing/growing_cuckoo|growing/prefix_set)\.c$'
+fast='^(base/hash|filter/bloom_plain|filter/filter|growing/search_plain|growing/growing_cuckoo)\.c$'
 
 # ---- rules ------------------------------------------------------------------------------------------------------------
 

@@ -104,9 +104,9 @@ static uint64_t whole(double number)
 
 /* ---- life ---------------------------------------------------------------------------------------------------------- */
 
-int EXPORT(filter_new)(int kind, int layout, double capacity, double fpr, uint32_t seed_high, uint32_t seed_low, uint32_t bits,
-                       uint32_t bucket, uint32_t entry, int multiset, int scalable, uint32_t writers, uint32_t growth,
-                       int schedule)
+int EXPORT(filter_new)(int kind, int layout, double capacity, double fpr, uint32_t seed_high, uint32_t seed_low,
+                       uint32_t bits, uint32_t bucket, uint32_t entry, int multiset, int scalable, uint32_t writers,
+                       uint32_t growth, int schedule)
 {
     roost_filter *filter;
     roost_config config = roost_config_default();
@@ -127,7 +127,8 @@ int EXPORT(filter_new)(int kind, int layout, double capacity, double fpr, uint32
 }
 
 #ifndef ROOST_JS_CORE
-int EXPORT(window_new)(int kind, double window, double capacity, double fpr, uint32_t past, uint32_t seed_high, uint32_t seed_low)
+int EXPORT(window_new)(int kind, double window, double capacity, double fpr, uint32_t past, uint32_t seed_high,
+                       uint32_t seed_low)
 {
     roost_filter *filter;
     roost_config config = roost_window_config_default((roost_kind)kind, whole(window));
@@ -383,7 +384,8 @@ void EXPORT(window_info)(const roost_filter *window)
     results[5] = (double)info.newest;
 }
 
-int EXPORT(counter_increment)(roost_filter *counter, const void *id, size_t size, uint32_t high, uint32_t low, double time)
+int EXPORT(counter_increment)(roost_filter *counter, const void *id, size_t size, uint32_t high, uint32_t low,
+                              double time)
 {
     bool applied = false;
     int64_t value = 0;

@@ -30,7 +30,8 @@ static bool is_resolved(const roost_config *config)
     return false;
 }
 
-#define LEFT_OUT(kind, number) const struct left_out_kind kind = {(roost_kind)(number), "", false, resolve, is_resolved, {0}}
+#define LEFT_OUT(kind, number)                                                                                         \
+    const struct left_out_kind kind = {(roost_kind)(number), "", false, resolve, is_resolved, {0}}
 LEFT_OUT(gcuckoo_kind, ROOST_CUCKOO);
 LEFT_OUT(orcuckoo_kind, ROOST_ORCUCKOO);
 LEFT_OUT(series_bloom_kind, 0);

@@ -27,9 +27,27 @@ FROM_MATH(log1p)(double);
 FROM_MATH(log2)(double);
 FROM_MATH(pow)(double, double);
 
-double exp(double x) { return math_exp(x); }
-double expm1(double x) { return math_expm1(x); }
-double log(double x) { return math_log(x); }
-double log1p(double x) { return math_log1p(x); }
-double log2(double x) { return math_log2(x); }
-double pow(double x, double y) { return math_pow(x, y); }
+double exp(double x)
+{
+    return math_exp(x);
+}
+double expm1(double x)
+{
+    return math_expm1(x);
+}
+double log(double x)
+{
+    return math_log(x);
+}
+double log1p(double x)
+{
+    return math_log1p(x);
+}
+double log2(double x)
+{
+    return math_log2(x);
+}
+double pow(double x, double y)
+{
+    return math_pow(x, y);
+}

@@ -1,0 +1,5 @@
+import * as all from './index.js';
+
+/** The classes over a module: a WebAssembly.Module, or the bytes of one. `maximumMemory` bounds all objects together. */
+export function load(source: WebAssembly.Module | BufferSource, options?: { maximumMemory?: number; crypto?: { getRandomValues(bytes: Uint8Array): Uint8Array } }): typeof all;
+export { RoostError } from './index.js';
