@@ -71,7 +71,8 @@ function drawMap() {
   const { count } = world;
   places = Array.from({ length: count }, (_, i) => {
     const angle = Math.PI * (-0.5 + (2 * i) / count) - (count === 4 ? Math.PI / 4 : 0);
-    return { x: 360 + 270 * Math.cos(angle), y: 122 + (count === 3 ? 88 : 92) * Math.sin(angle) };
+    const [middle, height] = { 3: [140, 88], 4: [122, 113], 5: [132, 82] }[count];
+    return { x: 360 + 270 * Math.cos(angle), y: middle + height * Math.sin(angle) };
   });
   for (const line of world.lines.keys()) {
     const [a, b] = line.split('-').map(Number), ends = { x1: places[a].x, y1: places[a].y, x2: places[b].x, y2: places[b].y };
@@ -150,6 +151,7 @@ function updateMap(part) {
 
 function drawCards() {
   $('cards').replaceChildren();
+  $('cards').dataset.count = world.count;
   const chosen = $('at').value;
   $('at').replaceChildren();
   cards = world.replicas.map(({ name, index }) => {
@@ -214,7 +216,7 @@ function updateCards() {
     buttons.backup.disabled = !replica.alive;
     buttons.restore.disabled = !replica.backup;
     buttons.restore.title = replica.backup ? `Back to tick ${replica.backup.tick}` : 'No backup yet';
-    caption.textContent = replica.alive ? `${world.mode === 'counter' ? 'Value' : 'Keys'}, and the bits of its ${world.mode === 'reconcile' ? 'list' : 'frame'}: ${size(replica.frame.length)}` : 'Its state is on the disk.';
+    caption.textContent = replica.alive ? `${world.mode === 'counter' ? 'Value' : 'Keys'}; ${world.mode === 'reconcile' ? 'list' : 'frame'}, ${size(replica.frame.length)}, as bits` : 'Its state is on the disk.';
     canvas.setAttribute('aria-label', `${replica.name}: ${count.textContent}`);
     drawCanvas(replica, cards[i]);
   });
@@ -298,7 +300,7 @@ $('theme').onclick = () => {
 $('copy').onclick = async () => {
   history.replaceState(null, '', toAddress(world));
   try { await navigator.clipboard.writeText(location.href); $('copy').textContent = 'Copied'; } catch { $('copy').textContent = 'It is in the address bar'; }
-  setTimeout(() => { $('copy').textContent = 'Copy the address'; }, 2000);
+  setTimeout(() => { $('copy').textContent = 'Copy address'; }, 2000);
 };
 $('typed').onsubmit = (event) => { event.preventDefault(); typed('add'); };
 $('remove').onclick = () => typed('remove');
