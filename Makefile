@@ -153,6 +153,7 @@ js: all
 
 check-js: js
 	@node --test bindings/js/test/*.test.js
+	@node bindings/js/test/fuzz.js 5
 	@tests/pages docs/javascript.md
 
 check-browser: web
