@@ -401,7 +401,8 @@ roost_status set_visit_positions(const struct prefix_set *set, const struct posi
     uint64_t listed[MOST_LISTED];
     if (set->in_table)
         return visit_table(set->table, visitor);
-    memcpy(listed, list_of(set), set->listed * sizeof *listed);
+    if (set->listed > 0) /* else there may be no list */
+        memcpy(listed, list_of(set), set->listed * sizeof *listed);
     visitor->visit(visitor->context, listed, keep_positions(listed, set->listed, UINT64_MAX));
     return ROOST_OK;
 }

@@ -1245,6 +1245,19 @@ static void bytes_follow_the_change(void **state)
 }
 
 /* Whoever has nothing gets everything for what everything takes; whichever of the two asks. */
+static void one_element_and_none(void **state)
+{
+    (void)state;
+    for (uint64_t kind = 0; kind < ALL_KINDS; kind++)
+        for (int asks = 0; asks < 2; asks++) {
+            roost_config config = config_for(kind, 100);
+            struct pair pair = {new_filter(&config), new_filter(&config)};
+            put(pair.a, 7);
+            sync_alone(asks ? pair.a : pair.b, asks ? pair.b : pair.a, NULL);
+            pair_close(&pair);
+        }
+}
+
 static void an_empty_replica_gets_all_for_the_price_of_all(void **state)
 {
     (void)state;
@@ -1321,6 +1334,7 @@ int main(void)
         cmocka_unit_test(a_peer_that_always_forgets_gets_the_state),
         cmocka_unit_test(no_place_in_a_journal_is_wrong),
         cmocka_unit_test(bytes_follow_the_change),
+        cmocka_unit_test(one_element_and_none),
         cmocka_unit_test(an_empty_replica_gets_all_for_the_price_of_all),
         cmocka_unit_test(thousands_of_actors),
     };
