@@ -212,7 +212,7 @@ static const char *complete_untimed(struct creation *creation)
     roost_config *config = &creation->config;
     if (config->capacity == 0 && !config->scalable)
         return "ERR CAPACITY is missing";
-    if (config->capacity == 0 && config->kind != ROOST_CUCKOO) /* which needs none */
+    if (config->capacity == 0 && config->kind == ROOST_BLOOM) /* others need none */
         config->capacity = DEFAULT_FIRST_CAPACITY;
     if (config->entry_bits == 32 && !config->fingerprint_bits)
         config->fingerprint_bits = 8;
