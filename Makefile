@@ -5,11 +5,14 @@
 #   make run        builds, then shows replicas over a bad network agree
 #   make check      every test: plain, under sanitizers, the program, the short forms of the campaigns
 #   make check-long the same with all rounds of every test in both builds, deeper walks and more platforms
+#   make python     the Python package: a wheel and an archive of its sources, in build/python
+#   make check-python  its tests with all rounds, from the build folder and from a wheel that was built from the archive
 #   make install    program, library, headers, man page, pkg-config file; DESTDIR and PREFIX as usual
 #   make uninstall  removes what make install installed;  make dist  a source archive, reproducible
 #   make run-redis  three servers with the module, links between them, a partition and its healing
 #   make bench      speed, as a table and as bench/results.csv (make bench-small: without the 10^8 keys;
 #                   make bench-instructions: instructions a call; make bench-cli: the program beside others, as bench/cli.csv;
+#                   make bench-python: the Python package beside C, as bench/python.csv;
 #                   make bench-growth: filters while they grow to 10^8 keys, as bench/growth.csv and bench/growth.svg)
 #   make check-platforms  library and tests built for aarch64, s390x (big-endian), riscv64 and musl, and run by qemu-user
 #   make check-threads  what threads share, under ThreadSanitizer
@@ -25,6 +28,7 @@
 #   make repro      the papers' figures, as CSV and pictures below eval/results, and in docs/evaluation.md
 #   make exhaust    the tiny universe, deep;  make fuzz   the fuzzers, for FUZZ_SECONDS each
 #   make fuzz-module  what strangers may send to a server with the module, for FUZZ_SECONDS
+#   make fuzz-python  hostile calls of the Python package under sanitizers, for FUZZ_SECONDS of processor
 #   make simulate   SIMULATE_STEPS random steps of replicas and of a link, in slices; goes on where it was interrupted
 
 PREFIX ?= /usr/local
@@ -33,7 +37,7 @@ LINK_SECONDS ?= 600
 SIMULATE_STEPS ?= 100000000
 FUZZERS = decode operations session reconcile exchange section
 
-.PHONY: all module run run-redis check check-long check-redis check-servers check-link check-threads check-platforms install uninstall dist bench bench-redis bench-link bench-small bench-instructions bench-cli bench-growth docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean js check-js check-browser fuzz-js bench-js web play
+.PHONY: all module python check-python bench-python fuzz-python run run-redis check check-long check-redis check-servers check-link check-threads check-platforms install uninstall dist bench bench-redis bench-link bench-small bench-instructions bench-cli bench-growth docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean js check-js check-browser fuzz-js bench-js web play
 
 all: build/build.ninja
 	@packaging/compile build
@@ -66,6 +70,33 @@ check-long:
 run-redis: module
 	@packaging/dependencies redis
 	@tests/module/three_regions.py
+
+python:
+	@packaging/dependencies python
+	@packaging/python
+
+check-python: all
+	@packaging/dependencies check-python
+	@ninja -C build -t query python >/dev/null 2>&1 || meson setup --reconfigure build >/dev/null
+	@packaging/compile build python
+	@ROOST_LONG=1 /usr/bin/python3 bindings/python/tests/run
+	@packaging/python check
+
+bench-python: all
+	@packaging/dependencies python
+	@ninja -C build -t query python >/dev/null 2>&1 || meson setup --reconfigure build >/dev/null
+	@packaging/compile build python
+	@bench/python.py --csv bench/python.csv
+
+# Python's own allocator would hide what the sanitizers look for.
+fuzz-python:
+	@packaging/dependencies python
+	@test -f build-sanitize/build.ninja || meson setup build-sanitize -Dwerror=true -Dbuildtype=debugoptimized \
+	    -Db_sanitize=address,undefined >/dev/null
+	@packaging/compile build-sanitize python
+	@LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
+	    UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONPATH=$(CURDIR)/build-sanitize/bindings/python \
+	    /usr/bin/python3 -X faulthandler bindings/python/tests/hostile.py --seconds $(FUZZ_SECONDS)
 
 check-redis: module
 	@packaging/dependencies redis
