@@ -146,6 +146,11 @@ def test_the_program_reads_the_same_frames():
             with open(back, "wb") as file:
                 file.write(s("ROOST.DELTA", key, "0")[1])
             assert roost("check", back, "heron", "swift", "wren") == "heron\nswift\n"
+        for kind, *options in ("bloom",), ("cuckoo",), ("orcuckoo",), ("orcuckoo", "MULTISET"):  # without a capacity: they grow
+            key = "-".join(["grows", kind, *options])
+            roost("create", path, "--kind", kind, *(f"--{option.lower()}" for option in options), "--force")
+            s("ROOST.CREATE", key, "KIND", kind, "SCALABLE", *options)
+            assert s.digest(key) == roost("digest", path).split()[0], key
 
 
 def test_a_sync_through_hiredis():
