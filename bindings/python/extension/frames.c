@@ -35,11 +35,12 @@ PyObject *frames_encode(PyObject *object, PyObject *none)
 
 static roost_filter *decode(PyObject *arguments)
 {
+    PyObject *object;
     Py_buffer frame;
     unsigned long long limit;
     roost_filter *filter;
     roost_status status;
-    if (!PyArg_ParseTuple(arguments, "y*K", &frame, &limit))
+    if (!PyArg_ParseTuple(arguments, "OK", &object, &limit) || !get_frozen(&frame, object))
         return NULL;
     roost_environment environment = replica_environment(limit);
     Py_BEGIN_ALLOW_THREADS

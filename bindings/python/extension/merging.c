@@ -115,7 +115,7 @@ PyObject *merging_merge(PyObject *object, PyObject *other)
         PyErr_SetString(PyExc_TypeError, "merge takes a Filter, Window or Counter, or the bytes of a frame");
         return NULL;
     }
-    if (PyObject_GetBuffer(other, &frame, PyBUF_SIMPLE) < 0)
+    if (!get_frozen(&frame, other))
         return NULL;
     fine = merge_frame(as_replica(object), &changed, &frame);
     PyBuffer_Release(&frame);

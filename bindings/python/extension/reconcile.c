@@ -100,7 +100,7 @@ static PyObject *session_next(PyObject *object, PyObject *argument)
     Py_buffer received = {0};
     roost_buffer message = {0};
     roost_status status;
-    if (argument != Py_None && PyObject_GetBuffer(argument, &received, PyBUF_SIMPLE) < 0)
+    if (argument != Py_None && !get_frozen(&received, argument))
         return NULL;
     bool begun = begin(self);
     if (begun) {

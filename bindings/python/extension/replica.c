@@ -160,6 +160,19 @@ bool replica_fits(PyTypeObject *type, roost_kind kind)
 
 /* ---- small things ---------------------------------------------------------------------------------------------------- */
 
+bool get_frozen(Py_buffer *buffer, PyObject *object)
+{
+    if (PyObject_GetBuffer(object, buffer, PyBUF_SIMPLE) < 0)
+        return false;
+    if (PyBytes_CheckExact(object))
+        return true;
+    PyObject *copy = PyBytes_FromStringAndSize(buffer->buf, buffer->len);
+    PyBuffer_Release(buffer);
+    bool fine = copy && PyObject_GetBuffer(copy, buffer, PyBUF_SIMPLE) == 0; /* which keeps the copy */
+    Py_XDECREF(copy);
+    return fine;
+}
+
 PyObject *take_bytes(roost_buffer *buffer)
 {
     PyObject *bytes = PyBytes_FromStringAndSize((const char *)buffer->data, (Py_ssize_t)buffer->size);

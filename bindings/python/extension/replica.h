@@ -86,6 +86,10 @@ uint64_t present_time(void);
 /* Before a merge: a window takes in nothing that is more than a day ahead of this machine. Other kinds: nothing. */
 void distrust_the_future(roost_filter *filter);
 
+/* The buffer of an object, for a call that decodes it without the GIL; false with an exception. What is no `bytes` is copied:
+   another thread may write to it meanwhile, and a decoder reads some bytes twice. */
+bool get_frozen(Py_buffer *buffer, PyObject *object);
+
 /* Bytes of a call of the library, as an object; releases the buffer. */
 PyObject *take_bytes(roost_buffer *buffer);
 

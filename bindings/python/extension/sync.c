@@ -42,7 +42,7 @@ PyObject *sync_reply(PyObject *object, PyObject *message)
     roost_buffer reply = {0};
     roost_status status;
     bool changed = false;
-    if (PyObject_GetBuffer(message, &request, PyBUF_SIMPLE) < 0)
+    if (!get_frozen(&request, message))
         return NULL;
     if (!replica_begin(self, TO_EXCHANGE)) {
         PyBuffer_Release(&request);
@@ -159,7 +159,7 @@ static PyObject *sync_next(PyObject *object, PyObject *message)
     Py_buffer reply = {0};
     roost_buffer request = {0};
     roost_status status = ROOST_OK;
-    if (message != Py_None && PyObject_GetBuffer(message, &reply, PyBUF_SIMPLE) < 0)
+    if (message != Py_None && !get_frozen(&reply, message))
         return NULL;
     bool begun = replica_begin(replica, TO_EXCHANGE), fine = begun && is_under_way(self);
     if (fine) {

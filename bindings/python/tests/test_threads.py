@@ -89,6 +89,28 @@ class Threads(unittest.TestCase):
         self.assertEqual(counter.value, 3 * count)
         self.assertTrue(all(window.contains_many(f"{i} {j}" for i in range(3) for j in range(count))))
 
+    def test_a_frame_that_another_thread_writes_to(self):
+        whole = roost.Filter(capacity=20_000)
+        whole.update(range(10_000))
+        frame, done = bytearray(whole.to_bytes()), threading.Event()
+
+        def write():
+            while not done.is_set():
+                for place in range(0, len(frame), 7):
+                    frame[place] ^= 0xFF
+
+        def decode():
+            for _ in range(rounds(30, 1000)):
+                for call in (roost.from_bytes, roost.Filter(capacity=20_000).merge, whole.reply):
+                    try:
+                        call(frame)
+                    except (roost.Error, MemoryError):
+                        pass
+            done.set()
+
+        together(write, decode)
+        whole.check()
+
     def test_the_gil_is_released(self):
         """While one thread adds a batch, another one runs Python code."""
         seen, numbers, ticks = roost.Filter(capacity=2_000_000), array.array("q", range(1_000_000)), []
