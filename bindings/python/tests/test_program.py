@@ -143,7 +143,10 @@ class Files(Folder):
         script = "import roost, sys\nprint('begun', flush=True)\ntry:\n    roost.open(sys.argv[1])\nexcept KeyboardInterrupt:\n    print('interrupted')"
         with roost.open(path, "x", capacity=100):
             waiting = subprocess.Popen(
-                [sys.executable, "-c", script, path], stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+                [sys.executable, "-c", script, path],
+                stdout=subprocess.PIPE,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell ignores it in what runs in the background
             )
             self.assertEqual(waiting.stdout.readline(), b"begun\n")
             while waiting.poll() is None:
