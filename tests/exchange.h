@@ -198,13 +198,13 @@ static inline void read_meanwhile(struct exchange *exchange, roost_reply_job *jo
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-/* A page of the copy that the job wants; the filter changes between two of them. */
+/* Pages of the copy that the job wants; the filter changes between two calls. */
 static inline void copy_some(roost_reply_job *job, roost_filter *filter, roost_copy_job **copying)
 {
     bool done;
     if (!*copying)
         assert_ok(roost_copy_job_new(copying, filter, NULL));
-    assert_ok(roost_copy_job_step(*copying, filter, &done, 1));
+    assert_ok(roost_copy_job_step(*copying, filter, &done, 4));
     if (done) {
         roost_reply_job_take_copy(job, filter, roost_copy_job_finish(*copying));
         *copying = NULL;

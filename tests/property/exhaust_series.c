@@ -759,8 +759,8 @@ static struct world first_world(struct universe *universe)
 static const struct setting settings[] = {
     /* name, kind, multiset, deltas, replicas, capacity, writers, growth, depth, deep */
     {"set", ROOST_ORCUCKOO, false, false, 2, 1, 1, 1, 5, 8},
-    {"set that doubles", ROOST_ORCUCKOO, false, false, 2, 2, 2, 2, 5, 8},
-    {"set, deltas", ROOST_ORCUCKOO, false, true, 2, 1, 1, 1, 5, 6},
+    {"set that doubles", ROOST_ORCUCKOO, false, false, 2, 2, 2, 2, 4, 8},
+    {"set, deltas", ROOST_ORCUCKOO, false, true, 2, 1, 1, 1, 4, 6},
     {"set, deltas", ROOST_ORCUCKOO, false, true, 3, 1, 1, 1, 4, 5},
     {"multiset", ROOST_ORCUCKOO, true, false, 2, 1, 1, 1, 5, 7},
     {"multiset, deltas", ROOST_ORCUCKOO, true, true, 2, 1, 1, 2, 5, 6},

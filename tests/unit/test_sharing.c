@@ -351,6 +351,7 @@ static roost_filter *copied(roost_filter *filter, const roost_environment *envir
 /* Each counts all that it uses, as if it shared nothing, whoever frees what they shared. */
 static void contexts_count_what_they_use(void **state)
 {
+    const uint32_t keys = is_brief() ? 20000 : 60000;
     (void)state;
     for (unsigned number = 0; number < VARIANTS; number++) {
         struct random_source random = random_from_seed(test_seed(1117 + number));
@@ -361,12 +362,12 @@ static void contexts_count_what_they_use(void **state)
         for (unsigned i = 0; i < COUNTED; i++)
             environments[i] = counting_environment(&accounts[i]);
         assert_ok(roost_filter_new(&filters[0], &config, &environments[0]));
-        add_keys(filters[0], 0, 60000);
+        add_keys(filters[0], 0, keys);
         filters[1] = copied(filters[0], &environments[1]);
         assert_true(accounts[1].bytes > accounts[0].bytes - accounts[0].bytes / 50);
         assert_true(accounts[1].bytes < accounts[0].bytes + accounts[0].bytes / 50);
         assert_true(held < accounts[0].bytes + accounts[0].bytes / 20);
-        for (unsigned i = 0; i < 300; i++) {
+        for (unsigned i = 0; i < keys / 200; i++) {
             unsigned from = random_choice(&random, COUNTED), to = random_choice(&random, COUNTED);
             if (filters[to] && random_choice(&random, 4) == 0) {
                 roost_filter_free(filters[to]);
@@ -375,9 +376,9 @@ static void contexts_count_what_they_use(void **state)
             } else if (filters[from] && !filters[to]) {
                 filters[to] = copied(filters[from], &environments[to]);
             } else if (filters[to]) {
-                add_keys(filters[to], 60000 + 50 * i, 50);
+                add_keys(filters[to], keys + 50 * i, 50);
                 for (uint64_t key = 0; key < 10 && removes(filters[to]); key++)
-                    assert_ok(roost_filter_remove_hash(filters[to], NULL, hash_for_key(random_choice(&random, 60000))));
+                    assert_ok(roost_filter_remove_hash(filters[to], NULL, hash_for_key(random_choice(&random, keys))));
                 assert_ok(roost_filter_check(filters[to]));
             }
         }
