@@ -9,6 +9,7 @@
 #   make check-python  its tests with all rounds, from the build folder and from a wheel that was built from the archive
 #   make install    program, library, headers, man page, pkg-config file; DESTDIR and PREFIX as usual
 #   make uninstall  removes what make install installed;  make dist  a source archive, reproducible
+#   make deb        Debian packages of what is committed, in build/deb;  make check-deb  installs them in a clean system and uses them
 #   make run-redis  three servers with the module, links between them, a partition and its healing
 #   make bench      speed, as a table and as bench/results.csv (make bench-small: without the 10^8 keys;
 #                   make bench-instructions: instructions a call; make bench-cli: the program beside others, as bench/cli.csv;
@@ -37,7 +38,7 @@ LINK_SECONDS ?= 600
 SIMULATE_STEPS ?= 100000000
 FUZZERS = decode operations session reconcile exchange section
 
-.PHONY: all module python check-python bench-python fuzz-python run run-redis check check-long check-redis check-servers check-link check-threads check-platforms install uninstall dist bench bench-redis bench-link bench-small bench-instructions bench-cli bench-growth docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean js check-js check-browser fuzz-js bench-js web play
+.PHONY: all module deb check-deb python check-python bench-python fuzz-python run run-redis check check-long check-redis check-servers check-link check-threads check-platforms install uninstall dist bench bench-redis bench-link bench-small bench-instructions bench-cli bench-growth docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean js check-js check-browser fuzz-js bench-js web play
 
 all: build/build.ninja
 	@packaging/compile build
@@ -155,6 +156,15 @@ dist:
 	@mkdir -p build
 	@git archive --format=tar --prefix=roost-$(version)/ HEAD | gzip -9n >build/roost-$(version).tar.gz
 	@sha256sum build/roost-$(version).tar.gz
+
+deb:
+	@packaging/dependencies deb
+	@packaging/apart header build
+	@packaging/deb
+
+check-deb: deb
+	@packaging/dependencies check-deb
+	@tests/deb
 
 bench: all
 	@packaging/compile build bench/roost-bench

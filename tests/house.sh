@@ -21,4 +21,15 @@ expect_none "functions and headers that the changelog names are there" unknown
 expect_none "no file is about nothing" bash -c "git ls-files | grep -E '(^|/)(util|utils|helpers|common|misc)\.[ch]$'"
 expect_none "no note to self" bash -c "git grep -nE '\b(TODO|FIXME|XXX|HACK)\b' -- '*.c' '*.h' '*.sh' ':!tests/house.sh'"
 expect_none "the man page is well-formed" mandoc -T lint -W warning docs/roost.1
+# The packages for Debian: what is installed is there, and changes are made in both places.
+exported() { sed -n 's/^    \(roost_[a-z0-9_]*\);$/\1/p' src/roost.map | sort; }
+packaged() { sed -n 's/^ \(roost_[a-z0-9_]*\)@ROOST_0 [0-9.]*$/\1/p' debian/libroost0.symbols | sort; }
+apart() { diff <(exported) <(packaged); }
+expect_none "debian/libroost0.symbols has the symbols of src/roost.map" apart
+versions() { diff <(sed -n "s/^  version: '\(.*\)',/\1/p" meson.build) <(sed -n '1s/.*(\(.*\)-[^-]*).*/\1/p' debian/changelog); }
+expect_none "debian/changelog has the version of meson.build" versions
+next_series=$(sed -n "s/^  version: '\(.*\)',/\1/p" meson.build | awk -F. '{ print $1 "." $2 + 1 }')
+expect_none "debian/libroost0.symbols ends with this minor version" sh -c "head -n 1 debian/libroost0.symbols | grep -vF '(<< $next_series~)'"
+absent() { cat debian/*.docs debian/*.examples | while read -r path; do compgen -G "$path" >/dev/null || echo "$path"; done; }
+expect_none "the documents that debian/ names are there" absent
 exit $fail
