@@ -223,9 +223,9 @@ static void merge_lists(struct prefix_reader *prefixes, const uint64_t *ends)
 /* The lists of a range as one. Hashes are evenly spread. */
 static void sort_lists(struct prefix_reader *prefixes, const uint64_t *ends)
 {
-    uint64_t *scratch = prefixes->prefixes + prefixes->room;
     if (prefixes->count < 2 || prefixes->census.shortest == prefixes->census.longest)
         return;
+    uint64_t *scratch = prefixes->prefixes + prefixes->room;
     if (sort_spread_numbers(scratch, prefixes->prefixes, prefixes->count, 64 - prefixes->range_bits))
         memcpy(prefixes->prefixes, scratch, prefixes->count * sizeof *scratch);
     else
