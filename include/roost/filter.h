@@ -163,7 +163,7 @@ typedef struct roost_environment {
     uint64_t most_moved;       /* entries that a table of a growing cuckoo filter moves at once when it gets more rows;
                                   0: any number. A table that passes this bound gets all its rows at the next time:
                                   memory for speed, for servers with one thread */
-    void (*count)(void *context, void *memory, bool more); /* for allocators that count memory, or NULL: see below */
+    void (*count)(void *context, void *memory, bool more); /* for allocators that count memory, or NULL: see above */
 } roost_environment;
 
 /* ---- life ------------------------------------------------------------------------------------------------------ */

@@ -25,6 +25,7 @@
 #include "module/base/arguments.h"
 #include "module/base/replies.h"
 #include "module/job/digest_job.h"
+#include "module/job/merging.h"
 #include "module/job/reading.h"
 #include "module/key/changes.h"
 #include "module/key/target.h"
@@ -32,7 +33,6 @@
 #include "sync_sessions.h"
 
 #define ERROR_NO_SESSION "ERR no such session"
-#define PART_BYTES       ((size_t)4 << 10)
 
 /* The result of one step: an error, a request, or the end. */
 struct asked {

@@ -7,7 +7,7 @@
 #include "module/key/target.h"
 #include "cursors.h"
 
-/* ---- large filters ------------------------------------------------------------------------------- */
+/* ---- large filters ----------------------------------------------------------------------------------------------- */
 
 static int reply_delta(RedisModuleCtx *ctx, roost_cursor cursor, roost_buffer *frame, roost_status status)
 {

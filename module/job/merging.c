@@ -41,8 +41,6 @@
 #define LONG_SPARSE  ((size_t)1 << 10)  /* for a large filter, where each entry may touch new pages */
 #define LONG_WORDS   ((size_t)64 << 10) /* for a Bloom filter that is not large: its words are merged as they are */
 #define LARGE_FILTER ((size_t)4 << 20)
-/* With a sparse array each byte may touch a new page. */
-#define PART_BYTES ((size_t)4 << 10)
 
 /* Filters of other keys. */
 struct sources {

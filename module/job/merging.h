@@ -4,6 +4,9 @@
 
 #include "module/key/target.h"
 
+/* Of a part that is merged in one step: with a sparse array each byte may touch a new page. */
+#define PART_BYTES ((size_t)4 << 10)
+
 /* The result of a merge. */
 struct merged {
     const char *error; /* of the server; NULL: see the status */
