@@ -105,7 +105,7 @@ ROOST_API void roost_copy_job_free(roost_copy_job *copying);
 
 /*
  * Returns whether a copy takes microseconds whatever the size, since it shares memory with the filter: scalable cuckoo
- * filters without imported parts, if the copy has the same allocator (or see roost_environment.count).
+ * filters, if the copy has the same allocator (or see roost_environment.count).
  */
 ROOST_API bool roost_filter_shares_copies(const roost_filter *filter);
 

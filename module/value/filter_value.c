@@ -19,7 +19,6 @@
 #define WORTH_TRYING   100000    /* elements; a smaller first table is always to be had */
 #define MOST_MOVED     (1 << 13) /* entries, when a table gets more rows: each may touch a new page */
 #define RANDOM_POOL    1024
-#define PAGE           4096
 
 /* ---- environment ------------------------------------------------------------------------------------------------- */
 
@@ -348,8 +347,7 @@ roost_status filter_value_copy(struct filter_value **copy, struct filter_value *
         filter_value_extra(made)->identity = extra_of(filter)->identity;
     made->value.limit = decided ? 0 : settings.memory_limit;
     roost_environment environment = environment_of(made);
-    bool long_copy = !decided && imported_of(filter).bytes / PAGE > pages; /* imported parts are copied at once */
-    roost_status status = long_copy ? ROOST_TOO_LARGE : roost_copy_job_new(&copying, filter->filter, &environment);
+    roost_status status = roost_copy_job_new(&copying, filter->filter, &environment);
     if (status == ROOST_OK)
         status = roost_copy_job_step(copying, filter->filter, &done, decided ? UINT64_MAX >> 1 : pages);
     if (status == ROOST_OK && done)

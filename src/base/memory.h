@@ -38,6 +38,25 @@ static inline void memory_release(const roost_allocator *allocator, void *memory
 /* Tells the context that a block of another one is used, or no longer used: roost_environment.count. */
 typedef void memory_counter(void *context, void *memory, bool more);
 
+/* Where the memory of an object comes from, and NULL or what counts blocks that it shares with others. */
+struct memory_account {
+    roost_allocator allocator;
+    memory_counter *count;
+};
+
+static inline void account_count(const struct memory_account *account, void *memory, bool more)
+{
+    if (account->count)
+        account->count(account->allocator.context, memory, more);
+}
+
+/* Whether an object of one may have blocks of the other: each must be able to release them, and know that it has them. */
+static inline bool may_share(const struct memory_account *one, const struct memory_account *other)
+{
+    return same_functions(&one->allocator, &other->allocator) && one->count == other->count &&
+           (one->count || one->allocator.context == other->allocator.context);
+}
+
 /* The callback that may move a block of memory (defragmentation): roost/incremental.h. */
 struct memory_mover {
     void *(*move)(void *context, void *memory);

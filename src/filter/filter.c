@@ -21,7 +21,7 @@ void roost_filter_free(roost_filter *filter)
 {
     if (!filter)
         return;
-    imported_free(filter->imported, &filter->environment.allocator);
+    free_import(filter);
     filter->kind->lifecycle.close(filter);
 }
 
@@ -29,8 +29,8 @@ roost_status roost_filter_clone(const roost_filter *filter, roost_filter **copy)
 {
     *copy = NULL;
     roost_status status = filter->kind->lifecycle.clone(filter, copy);
-    if (status == ROOST_OK && filter->imported)
-        status = imported_clone(filter->imported, &(*copy)->imported, &(*copy)->environment.allocator);
+    if (status == ROOST_OK)
+        status = copy_import(*copy, filter);
     if (status != ROOST_OK) {
         roost_filter_free(*copy);
         *copy = NULL;
@@ -319,15 +319,17 @@ roost_status roost_filter_merge(roost_filter *filter, bool *changed, const roost
 {
     bool grew = false;
     struct imported_join join = {0};
+    const struct memory_account account = account_of(other);
     roost_status status = ROOST_OK;
     if (filter != other)
-        status = same_configuration(filter, other) ? prepare_import(filter, &join, other->imported) : ROOST_MISMATCH;
+        status = same_configuration(filter, other) ? prepare_import(filter, &join, other->imported, &account)
+                                                   : ROOST_MISMATCH;
     if (filter != other && status == ROOST_OK)
         status = filter->kind->lattice.merge(filter, &grew, other);
     if (status == ROOST_OK)
         grew |= commit_import(filter, &join);
     else
-        abandon_import(filter, &join);
+        imported_abandon(&join);
     if (changed)
         *changed = grew;
     return status;

@@ -73,36 +73,19 @@ static bool is_within_limit(const roost_filter *filter, const struct imported *o
     return taken <= limit && imported_memory(other) <= limit - taken;
 }
 
-/* Before anything is prepared. */
-static roost_status check_import(const roost_filter *filter, struct imported_join *join, const struct imported *other)
+roost_status prepare_import(roost_filter *filter, struct imported_join *join, const struct imported *other,
+                            const struct memory_account *account_of_other)
 {
+    const struct memory_account account = account_of(filter);
     *join = (struct imported_join){.mine = filter->imported};
-    return other && !can_import(filter, other) ? ROOST_CORRUPT : ROOST_OK;
-}
-
-static roost_status within_limit(const roost_filter *filter, struct imported_join *join, const struct imported *other,
-                                 roost_status status)
-{
+    if (other && !can_import(filter, other))
+        return ROOST_CORRUPT;
+    roost_status status =
+        imported_prepare(join, filter->imported, other, &account, may_share(&account, account_of_other));
     if (status != ROOST_OK || !join->joined || is_within_limit(filter, other))
         return status;
-    abandon_import(filter, join);
+    imported_abandon(join);
     return ROOST_TOO_LARGE;
-}
-
-roost_status prepare_import(roost_filter *filter, struct imported_join *join, const struct imported *other)
-{
-    roost_status status = check_import(filter, join, other);
-    if (status == ROOST_OK)
-        status = imported_prepare(join, filter->imported, other, &filter->environment.allocator);
-    return within_limit(filter, join, other, status);
-}
-
-roost_status prepare_spent_import(roost_filter *filter, struct imported_join *join, struct imported *other)
-{
-    roost_status status = check_import(filter, join, other);
-    if (status == ROOST_OK)
-        status = imported_prepare_spent(join, filter->imported, other, &filter->environment.allocator);
-    return within_limit(filter, join, other, status);
 }
 
 bool commit_import(roost_filter *filter, struct imported_join *join)
@@ -110,17 +93,28 @@ bool commit_import(roost_filter *filter, struct imported_join *join)
     const struct imported_observer observer = noting(filter);
     if (!join->changed)
         return false;
-    filter->imported = imported_commit(join, &filter->environment.allocator, &observer);
+    filter->imported = imported_commit(join, &observer);
     return true;
 }
 
-void abandon_import(const roost_filter *filter, struct imported_join *join)
+roost_status copy_import(roost_filter *copy, const roost_filter *filter)
 {
-    imported_abandon(join, &filter->environment.allocator);
+    const struct memory_account account = account_of(copy), original = account_of(filter);
+    return filter->imported
+               ? imported_clone(filter->imported, &copy->imported, &account, may_share(&account, &original))
+               : ROOST_OK;
+}
+
+void free_import(roost_filter *filter)
+{
+    const struct memory_account account = account_of(filter);
+    imported_free(filter->imported, &account);
+    filter->imported = NULL;
 }
 
 roost_status adopt_import(roost_filter *filter, struct imported *imported)
 {
+    const struct memory_account account = account_of(filter);
     if (!imported)
         return ROOST_OK;
     roost_status status = !can_import(filter, imported)        ? ROOST_CORRUPT
@@ -129,17 +123,17 @@ roost_status adopt_import(roost_filter *filter, struct imported *imported)
     if (status == ROOST_OK)
         filter->imported = imported;
     else
-        imported_free(imported, &filter->environment.allocator);
+        imported_free(imported, &account);
     return status;
 }
 
 roost_status roost_filter_import(roost_filter *filter, bool *changed, const roost_imported_part *parts, size_t count)
 {
-    const roost_allocator *allocator = &filter->environment.allocator;
+    const struct memory_account account = account_of(filter);
     struct imported *imported = NULL;
     struct imported_join join = {0};
     bool grew = false;
-    roost_status status = count > 0 ? imported_new(&imported, allocator, parts, count) : ROOST_OK;
+    roost_status status = count > 0 ? imported_new(&imported, &account, parts, count) : ROOST_OK;
     if (status == ROOST_OK && imported && !can_import(filter, imported))
         status = ROOST_UNSUPPORTED;
     if (status == ROOST_OK && imported && !filter->imported && !journal_is_on(filter->journal)) {
@@ -148,10 +142,10 @@ roost_status roost_filter_import(roost_filter *filter, bool *changed, const roos
         imported = NULL;
     }
     if (status == ROOST_OK)
-        status = prepare_spent_import(filter, &join, imported);
+        status = prepare_import(filter, &join, imported, &account);
     if (status == ROOST_OK)
         grew |= commit_import(filter, &join);
-    imported_free(imported, allocator);
+    imported_free(imported, &account);
     if (changed)
         *changed = grew;
     return status;
@@ -168,10 +162,10 @@ bool roost_filter_get_imported_part(const roost_filter *filter, roost_imported_p
 {
     for (size_t i = 0; filter->imported && i < filter->imported->count; i++) {
         const struct imported_part *found = &filter->imported->parts[i];
-        if (!found->bytes || index-- > 0)
+        if (!found->array || index-- > 0)
             continue;
         *part = found->part;
-        part->bytes = found->bytes;
+        part->bytes = found->array->bytes;
         return true;
     }
     return false;
@@ -198,16 +192,16 @@ roost_status add_unless_imported(roost_filter *filter, bool *changed, const void
 roost_status remove_with_imported(roost_filter *filter, bool *changed, const void *key, size_t size, bool all)
 {
     const struct imported_observer observer = noting(filter);
+    const struct memory_account account = account_of(filter);
     roost_hash hash = roost_filter_hash(filter, key, size);
     bool here = false, there = false;
     roost_status status = ROOST_OK;
     if (!all) {
         status = roost_filter_remove_one_hash(filter, &here, hash);
         if (status == ROOST_OK && !here)
-            status =
-                imported_remove(filter->imported, &there, key, size, false, &filter->environment.allocator, &observer);
+            status = imported_remove(filter->imported, &there, key, size, false, &account, &observer);
     } else {
-        status = imported_remove(filter->imported, &there, key, size, true, &filter->environment.allocator, &observer);
+        status = imported_remove(filter->imported, &there, key, size, true, &account, &observer);
         if (status == ROOST_OK)
             status = roost_filter_remove_hash(filter, &here, hash);
     }

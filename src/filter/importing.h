@@ -10,12 +10,14 @@ bool can_import(const roost_filter *filter, const struct imported *imported);
 
 /* The join of the filter's parts with `other`, in two phases (../imported/imported.h). ROOST_CORRUPT where the kind
    cannot have them, ROOST_TOO_LARGE where the filter would take more than its memory limit. */
-roost_status prepare_import(roost_filter *filter, struct imported_join *join, const struct imported *other);
-/* The same for one that is used up, and has the allocator of the filter. */
-roost_status prepare_spent_import(roost_filter *filter, struct imported_join *join, struct imported *other);
+roost_status prepare_import(roost_filter *filter, struct imported_join *join, const struct imported *other,
+                            const struct memory_account *account_of_other);
 /* Whether there was anything new. */
 bool commit_import(roost_filter *filter, struct imported_join *join);
-void abandon_import(const roost_filter *filter, struct imported_join *join);
+
+/* The parts of a filter for its copy, which has none. */
+roost_status copy_import(roost_filter *copy, const roost_filter *filter);
+void free_import(roost_filter *filter);
 
 /* Makes the parts those of a filter that was just made, and has none; they are freed where that fails. */
 roost_status adopt_import(roost_filter *filter, struct imported *imported);

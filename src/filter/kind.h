@@ -389,6 +389,16 @@ static inline roost_environment whole_environment(const struct roost_filter *fil
     return environment;
 }
 
+static inline struct memory_account account_in(const roost_environment *environment)
+{
+    return (struct memory_account){environment->allocator, environment->count};
+}
+
+static inline struct memory_account account_of(const struct roost_filter *filter)
+{
+    return (struct memory_account){filter->environment.allocator, filter->environment.common->count};
+}
+
 /* After a filter was copied byte by byte: it is independent of the other and of any series, with an empty journal. */
 static inline void detach(struct roost_filter *filter)
 {

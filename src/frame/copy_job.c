@@ -14,6 +14,7 @@
  * A writer that is faster than the copying would keep it from ending: each pass may use slices that are twice as long.
  *
  * Growing cuckoo filters have no pages to copy: the copy shares their segments (../growing/segment.c), at one moment.
+ * Imported parts are shared, too.
  *
  * Windows and counters, which are small, are encoded and decoded.
  */
@@ -81,14 +82,14 @@ roost_status roost_copy_job_step(roost_copy_job *copying, roost_filter *filter, 
     copying->copied += most - left;
     if (status == ROOST_OK && *done)
         status = kind->incremental.copy_rest(filter, copying->copy);
-    if (status == ROOST_OK && *done && filter->imported)
-        status = imported_clone(filter->imported, &copying->copy->imported, &copying->copy->environment.allocator);
+    if (status == ROOST_OK && *done)
+        status = copy_import(copying->copy, filter);
     return status;
 }
 
 bool roost_filter_shares_copies(const roost_filter *filter)
 {
-    return filter->kind->has_prefixes && !filter->imported;
+    return filter->kind->has_prefixes;
 }
 
 roost_filter *roost_copy_job_finish(roost_copy_job *copying)

@@ -114,14 +114,15 @@ static bool skip_configuration(const roost_filter *filter, struct bit_reader *re
 static roost_status merge_delta(roost_filter *filter, bool *grew, struct bit_reader *reader, struct imported *imported)
 {
     struct imported_join join;
-    roost_status status = prepare_spent_import(filter, &join, imported);
+    const struct memory_account account = account_of(filter);
+    roost_status status = prepare_import(filter, &join, imported, &account);
     if (status != ROOST_OK)
         return status;
     status = filter->kind->delta.merge(filter, grew, reader);
     if (status == ROOST_OK)
         *grew |= commit_import(filter, &join);
     else
-        abandon_import(filter, &join);
+        imported_abandon(&join);
     return status;
 }
 
@@ -131,10 +132,11 @@ roost_status roost_filter_merge_frame(roost_filter *filter, bool *changed, const
     enum frame_type type;
     roost_filter *other;
     struct imported *imported = NULL;
+    const struct memory_account account = account_of(filter);
     bool grew = false;
     roost_status status = frame_open(&reader, &type, frame, size);
     if (status == ROOST_OK && type == DELTA_FRAME)
-        status = frame_read_imported(&imported, &reader, &filter->environment.allocator);
+        status = frame_read_imported(&imported, &reader, &account);
     if (status == ROOST_OK && type == DELTA_FRAME && skip_configuration(filter, &reader)) {
         status = merge_delta(filter, &grew, &reader, imported);
     } else if (status == ROOST_OK) {
@@ -144,7 +146,7 @@ roost_status roost_filter_merge_frame(roost_filter *filter, bool *changed, const
             status = roost_filter_merge(filter, &grew, other);
         roost_filter_free(other);
     }
-    imported_free(imported, &filter->environment.allocator);
+    imported_free(imported, &account);
     if (changed)
         *changed = grew;
     return status;

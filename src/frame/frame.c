@@ -154,7 +154,7 @@ roost_status frame_begin_delta(struct bit_writer *writer, const roost_filter *fi
 }
 
 roost_status frame_read_imported(struct imported **imported, struct bit_reader *reader,
-                                 const roost_allocator *allocator)
+                                 const struct memory_account *account)
 {
     struct bit_reader ahead = *reader;
     *imported = NULL;
@@ -165,7 +165,7 @@ roost_status frame_read_imported(struct imported **imported, struct bit_reader *
         return ROOST_CORRUPT;
     struct bit_reader section = bit_reader_over(read_bytes(&ahead, (size_t)size), (size_t)size);
     *reader = ahead;
-    return imported_read(imported, &section, allocator);
+    return imported_read(imported, &section, account);
 }
 
 roost_status frame_end(struct bit_writer *writer, roost_buffer *frame, enum frame_type type, roost_status status)
@@ -292,13 +292,14 @@ uint64_t roost_frame_get_memory(const void *frame, size_t size)
     roost_filter *empty = NULL;
     struct imported *imported = NULL;
     roost_environment environment = environment_or_default(NULL);
+    const struct memory_account account = account_in(&environment);
     roost_status status = frame_open(&reader, &type, frame, size);
     if (status == ROOST_OK)
-        status = frame_read_imported(&imported, &reader, &environment.allocator);
+        status = frame_read_imported(&imported, &reader, &account);
     if (status == ROOST_OK)
         status = open_configured(&empty, &reader, &environment);
     uint64_t bytes = imported_memory(imported);
-    imported_free(imported, &environment.allocator);
+    imported_free(imported, &account);
     if (status != ROOST_OK)
         return status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE ? UINT64_MAX : 0;
     bytes += empty->kind->report.memory(empty);
@@ -324,13 +325,14 @@ roost_status frame_read_filter(roost_filter **filter, struct bit_reader *reader,
 {
     roost_filter *decoded = NULL;
     struct imported *imported = NULL;
-    roost_status status = frame_read_imported(&imported, reader, &environment->allocator);
+    const struct memory_account account = account_in(environment);
+    roost_status status = frame_read_imported(&imported, reader, &account);
     if (status == ROOST_OK)
         status = open_configured(&decoded, reader, environment);
     if (status == ROOST_OK)
         status = adopt_import(decoded, imported);
     else
-        imported_free(imported, &environment->allocator);
+        imported_free(imported, &account);
     if (status == ROOST_OK)
         status = type == STATE_FRAME ? read_whole(decoded, reader) : read_delta(decoded, reader);
     if (status == ROOST_OK)

@@ -48,7 +48,7 @@ roost_status frame_read_filter(roost_filter **filter, struct bit_reader *reader,
                                const roost_environment *environment);
 /* The imported parts that come before the configuration; NULL if there are none. */
 roost_status frame_read_imported(struct imported **imported, struct bit_reader *reader,
-                                 const roost_allocator *allocator);
+                                 const struct memory_account *account);
 /* The same for a multiset, which has none. */
 roost_status frame_open_multiset(struct bit_reader *reader, const uint8_t *frame, size_t size);
 

@@ -16,7 +16,8 @@
  *     deltas     b:1 b:2 (2 live)  b:3 (live)
  *     sweep      a:2 is dropped, and encoded as a delta with its class
  *
- * Imported parts are one delta each: they are immutable and cannot be cut, and merging one copies its bytes.
+ * Imported parts are one delta each, behind those of the filter. They are immutable and cannot be cut; the receiver does
+ * not decode such a delta, which may have gigabytes: it shares the part with the sender's filter.
  *
  * A kind that cannot be cut (windows and counters, which are small) is one delta: the frame as it came.
  */
@@ -38,6 +39,7 @@ struct roost_merge_job {
     roost_filter *other;
     roost_buffer *deltas;
     size_t count, room, next;
+    size_t first_part; /* the first delta of an imported part */
     bool sweeps;
     struct sweep sweep;
     roost_cursor unencoded; /* entries that were dropped since then are not encoded yet */
@@ -169,6 +171,7 @@ static roost_status cut_other(roost_merge_job *merging, size_t part_bytes)
     roost_status status =
         merging->other->kind->incremental.cut(merging->other, &merging->known, part_bytes, &sink.sink);
     merging->sweeps = sink.sink.removals;
+    merging->first_part = merging->count;
     for (size_t i = 0; merging->other->imported && i < merging->other->imported->count && status == ROOST_OK; i++)
         status = take_part(merging, i);
     return status;
@@ -211,10 +214,30 @@ roost_status roost_merge_job_new_filter(const roost_merge_job *merging, roost_fi
 
 /* ---- slices ------------------------------------------------------------------------------------------------------ */
 
+static bool is_part(const roost_merge_job *merging)
+{
+    return merging->other->imported && merging->other->kind->incremental.cut && merging->next >= merging->first_part;
+}
+
+static roost_status merge_part(const roost_merge_job *merging, roost_filter *filter, bool *changed)
+{
+    const roost_filter *other = merging->other;
+    const struct imported part = {.parts = &other->imported->parts[merging->next - merging->first_part], .count = 1};
+    const struct memory_account account = account_of(other);
+    struct imported_join join;
+    if (!same_configuration(filter, other))
+        return ROOST_MISMATCH;
+    roost_status status = prepare_import(filter, &join, &part, &account);
+    if (status == ROOST_OK)
+        *changed = commit_import(filter, &join);
+    return status;
+}
+
 static roost_status step_delta(roost_merge_job *merging, roost_filter *filter, bool *changed, roost_bytes *encoded)
 {
     const roost_buffer *delta = &merging->deltas[merging->next];
-    roost_status status = roost_filter_merge_frame(filter, changed, delta->data, delta->size);
+    roost_status status = is_part(merging) ? merge_part(merging, filter, changed)
+                                           : roost_filter_merge_frame(filter, changed, delta->data, delta->size);
     if (status != ROOST_OK)
         return status;
     if (merging->next > 0)

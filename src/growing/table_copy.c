@@ -78,8 +78,9 @@ static void copy_counts(struct prefix_table *copy, const struct prefix_table *ta
 
 static bool can_share(const struct prefix_table *copy, const struct prefix_table *table)
 {
-    return same_functions(&copy->allocator, &table->allocator) && copy->count_shared == table->count_shared &&
-           (copy->count_shared || copy->allocator.context == table->allocator.context);
+    const struct memory_account mine = {copy->allocator, copy->count_shared};
+    const struct memory_account theirs = {table->allocator, table->count_shared};
+    return may_share(&mine, &theirs);
 }
 
 roost_status table_copy(struct prefix_table *copy, const struct prefix_table *table)

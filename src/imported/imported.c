@@ -32,6 +32,9 @@
  * A caller that removes elements that it never added loses others, as in the program that made the part: one time in
  * about 255 / (2 bucket size). So the caller looks in the Roost filter first, whose fingerprints are longer.
  *
+ * Copies share the array of a part, which never changes, and the pages of its removed slots (slot_set.c). So a copy of
+ * a filter with gigabytes of parts takes microseconds, and so does the merge of a part that the receiver lacks.
+ *
  * Digest: the sum of a hash of each part's id, and of each removed slot under the id for a seed.
  */
 #include "imported.h"
@@ -47,82 +50,12 @@
 #define MOST_BITS      (UINT64_C(1) << 56)
 #define MOST_PROBES    2048
 #define MOST_WIDTH     255
-#define LEAST_SET_ROOM 8
-
-/* ---- slots -------------------------------------------------------------------------------------------------------- */
-
-static uint64_t slot_home(const struct slot_set *set, uint64_t slot)
-{
-    return (slot * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (set->room - 1);
-}
-
-static bool slot_set_has(const struct slot_set *set, uint64_t slot)
-{
-    if (set->count == 0)
-        return false;
-    for (uint64_t i = slot_home(set, slot);; i = (i + 1) & (set->room - 1))
-        if (set->table[i] == 0 || set->table[i] == slot + 1)
-            return set->table[i] != 0;
-}
-
-static void slot_set_put(struct slot_set *set, uint64_t slot)
-{
-    uint64_t i = slot_home(set, slot);
-    while (set->table[i] != 0)
-        i = (i + 1) & (set->room - 1);
-    set->table[i] = slot + 1;
-    set->count++;
-}
-
-static bool slot_set_allocate(struct slot_set *set, uint64_t count, const roost_allocator *allocator)
-{
-    uint64_t room = LEAST_SET_ROOM;
-    while (room < 2 * count)
-        room *= 2;
-    *set = (struct slot_set){memory_allocate(allocator, room * sizeof *set->table), room, 0};
-    return set->table;
-}
-
-static void slot_set_release(struct slot_set *set, const roost_allocator *allocator)
-{
-    memory_release(allocator, set->table);
-    *set = (struct slot_set){0};
-}
-
-static void slot_set_add_all(struct slot_set *set, const struct slot_set *other)
-{
-    for (uint64_t i = 0; i < other->room; i++)
-        if (other->table[i] != 0 && !slot_set_has(set, other->table[i] - 1))
-            slot_set_put(set, other->table[i] - 1);
-}
-
-/* Makes room for so many more; false, and nothing changed, without memory. */
-static bool slot_set_reserve(struct slot_set *set, uint64_t more, const roost_allocator *allocator)
-{
-    struct slot_set larger;
-    if (set->room >= 2 * (set->count + more))
-        return true;
-    if (!slot_set_allocate(&larger, 2 * (set->count + more), allocator))
-        return false;
-    slot_set_add_all(&larger, set);
-    slot_set_release(set, allocator);
-    *set = larger;
-    return true;
-}
-
-bool slot_set_insert(struct slot_set *set, uint64_t slot, const roost_allocator *allocator)
-{
-    if (!slot_set_reserve(set, 1, allocator))
-        return false;
-    slot_set_put(set, slot);
-    return true;
-}
 
 /* ---- parts -------------------------------------------------------------------------------------------------------- */
 
 static bool is_cuckoo(const struct imported_part *part)
 {
-    return !part->bytes || part->part.form == ROOST_IMPORTED_CUCKOO;
+    return !part->array || part->part.form == ROOST_IMPORTED_CUCKOO;
 }
 
 static bool bloom_is_sound(const roost_imported_part *part)
@@ -165,36 +98,44 @@ static uint128 digest_of_part(uint128 id)
     return hash_to_number(hash_bytes(2, bytes, sizeof bytes));
 }
 
-static uint128 digest_of_slot(uint128 id, uint64_t slot)
+static uint64_t part_seed(uint128 id)
 {
-    return hash_number((uint64_t)id ^ (uint64_t)(id >> 64), slot);
+    return (uint64_t)id ^ (uint64_t)(id >> 64);
+}
+
+void part_name(struct imported_part *part, uint128 id)
+{
+    part->id = id;
+    part->removed.seed = part_seed(id);
+}
+
+static uint64_t count_filled(const uint8_t *bytes, size_t size)
+{
+    uint64_t filled = 0;
+    for (size_t i = 0; i < size; i++)
+        filled += bytes[i] != 0;
+    return filled;
+}
+
+static bool holds_fingerprint(const struct imported_part *part, uint64_t slot)
+{
+    return part->array && is_cuckoo(part) && slot < part->part.size && part->array->bytes[slot] != 0;
 }
 
 static uint64_t count_live(const struct imported_part *part)
 {
-    uint64_t live = 0;
-    if (!part->bytes || !is_cuckoo(part))
-        return 0;
-    for (size_t i = 0; i < part->part.size; i++)
-        live += part->bytes[i] != 0;
-    for (uint64_t i = 0; i < part->removed.room; i++)
-        if (part->removed.table[i] != 0 && part->removed.table[i] <= part->part.size &&
-            part->bytes[part->removed.table[i] - 1] != 0)
-            live--;
+    struct slot_walk walk = {0};
+    uint64_t live = part->array && is_cuckoo(part) ? part->array->filled : 0;
+    while (live > 0 && slot_walk_next(&part->removed, &walk))
+        live -= holds_fingerprint(part, walk.slot);
     return live;
 }
 
 static uint128 sum_of(const struct imported *imported)
 {
     uint128 sum = 0;
-    for (size_t i = 0; i < imported->count; i++) {
-        const struct imported_part *part = &imported->parts[i];
-        if (part->bytes)
-            sum += digest_of_part(part->id);
-        for (uint64_t j = 0; j < part->removed.room; j++)
-            if (part->removed.table[j] != 0)
-                sum += digest_of_slot(part->id, part->removed.table[j] - 1);
-    }
+    for (size_t i = 0; i < imported->count; i++)
+        sum += (imported->parts[i].array ? digest_of_part(imported->parts[i].id) : 0) + imported->parts[i].removed.sum;
     return sum;
 }
 
@@ -205,49 +146,63 @@ void imported_complete(struct imported *imported)
     imported->digest = sum_of(imported);
 }
 
-static bool copy_bytes(struct imported_part *part, const void *bytes, const roost_allocator *allocator)
+bool part_take_bytes(struct imported_part *part, const void *bytes, const roost_allocator *allocator)
 {
-    part->bytes = memory_allocate(allocator, part->part.size);
-    if (!part->bytes)
+    part->array = memory_allocate(allocator, sizeof *part->array + part->part.size);
+    if (!part->array)
         return false;
-    memcpy(part->bytes, bytes, part->part.size);
+    memcpy(part->array->bytes, bytes, part->part.size);
+    part->array->filled = is_cuckoo(part) ? count_filled(part->array->bytes, part->part.size) : 0;
     part->part.bytes = NULL;
     return true;
 }
 
-static void part_release(struct imported_part *part, const roost_allocator *allocator)
+static bool share_array(struct imported_part *copy, const struct imported_part *part,
+                        const struct memory_account *account, bool shares)
 {
-    memory_release(allocator, part->bytes);
-    slot_set_release(&part->removed, allocator);
+    if (!shares)
+        return part_take_bytes(copy, part->array->bytes, &account->allocator);
+    copy->array = part->array;
+    block_share(&part->array->block, account);
+    return true;
 }
 
-static bool part_clone(struct imported_part *copy, const struct imported_part *part, const roost_allocator *allocator)
+static void release_array(struct imported_part *part, const struct memory_account *account)
+{
+    if (part->array)
+        block_leave(&part->array->block, account);
+    part->array = NULL;
+}
+
+static void part_release(struct imported_part *part, const struct memory_account *account)
+{
+    release_array(part, account);
+    slot_set_release(&part->removed, account);
+}
+
+static bool part_clone(struct imported_part *copy, const struct imported_part *part,
+                       const struct memory_account *account, bool shares)
 {
     *copy = *part;
-    copy->bytes = NULL;
-    copy->removed = (struct slot_set){0};
-    if (part->bytes && !copy_bytes(copy, part->bytes, allocator))
+    copy->array = NULL;
+    if (part->array && !share_array(copy, part, account, shares))
         return false;
-    if (part->removed.count > 0) {
-        if (!slot_set_allocate(&copy->removed, part->removed.count, allocator)) {
-            part_release(copy, allocator);
-            return false;
-        }
-        slot_set_add_all(&copy->removed, &part->removed);
-    }
-    return true;
+    if (slot_set_clone(&copy->removed, &part->removed, account, shares))
+        return true;
+    release_array(copy, account);
+    return false;
 }
 
 /* ---- sets of parts ------------------------------------------------------------------------------------------------ */
 
-void imported_free(struct imported *imported, const roost_allocator *allocator)
+void imported_free(struct imported *imported, const struct memory_account *account)
 {
     if (!imported)
         return;
     for (size_t i = 0; i < imported->count; i++)
-        part_release(&imported->parts[i], allocator);
-    memory_release(allocator, imported->parts);
-    memory_release(allocator, imported);
+        part_release(&imported->parts[i], account);
+    memory_release(&account->allocator, imported->parts);
+    memory_release(&account->allocator, imported);
 }
 
 /* Empty, with room for so many parts. */
@@ -289,11 +244,12 @@ static roost_status import_part(struct imported *imported, const roost_imported_
 {
     if (!part_is_sound(part))
         return ROOST_INVALID;
-    struct imported_part made = {.id = part_id(part, part->bytes), .part = *part};
+    struct imported_part made = {.part = *part};
+    part_name(&made, part_id(part, part->bytes));
     size_t place = place_of(imported, made.id);
     if (place < imported->count && imported->parts[place].id == made.id)
         return ROOST_OK;
-    if (!copy_bytes(&made, part->bytes, allocator))
+    if (!part_take_bytes(&made, part->bytes, allocator))
         return ROOST_NO_MEMORY;
     memmove(&imported->parts[place + 1], &imported->parts[place], (imported->count - place) * sizeof *imported->parts);
     imported->parts[place] = made;
@@ -301,18 +257,18 @@ static roost_status import_part(struct imported *imported, const roost_imported_
     return ROOST_OK;
 }
 
-roost_status imported_new(struct imported **imported, const roost_allocator *allocator,
+roost_status imported_new(struct imported **imported, const struct memory_account *account,
                           const roost_imported_part *parts, size_t count)
 {
     *imported = NULL;
     if (count > MOST_PARTS)
         return ROOST_TOO_LARGE;
-    struct imported *made = imported_allocate(count, allocator);
+    struct imported *made = imported_allocate(count, &account->allocator);
     roost_status status = made ? ROOST_OK : ROOST_NO_MEMORY;
     for (size_t i = 0; i < count && status == ROOST_OK; i++)
-        status = import_part(made, &parts[i], allocator);
+        status = import_part(made, &parts[i], &account->allocator);
     if (status != ROOST_OK) {
-        imported_free(made, allocator);
+        imported_free(made, account);
         return status;
     }
     imported_complete(made);
@@ -320,15 +276,16 @@ roost_status imported_new(struct imported **imported, const roost_allocator *all
     return ROOST_OK;
 }
 
-roost_status imported_clone(const struct imported *imported, struct imported **copy, const roost_allocator *allocator)
+roost_status imported_clone(const struct imported *imported, struct imported **copy,
+                            const struct memory_account *account, bool shares)
 {
-    struct imported *made = imported_allocate(imported->count, allocator);
+    struct imported *made = imported_allocate(imported->count, &account->allocator);
     *copy = NULL;
     if (!made)
         return ROOST_NO_MEMORY;
     for (; made->count < imported->count; made->count++)
-        if (!part_clone(&made->parts[made->count], &imported->parts[made->count], allocator)) {
-            imported_free(made, allocator);
+        if (!part_clone(&made->parts[made->count], &imported->parts[made->count], account, shares)) {
+            imported_free(made, account);
             return ROOST_NO_MEMORY;
         }
     made->digest = imported->digest;
@@ -344,8 +301,9 @@ void imported_move(struct imported **imported, const struct memory_mover *mover)
     (*imported)->parts = memory_moved(mover, (*imported)->parts);
     for (size_t i = 0; i < (*imported)->count; i++) {
         struct imported_part *part = &(*imported)->parts[i];
-        part->bytes = memory_moved(mover, part->bytes);
-        part->removed.table = memory_moved(mover, part->removed.table);
+        if (part->array)
+            part->array = block_moved(mover, &part->array->block);
+        slot_set_move(&part->removed, mover);
     }
 }
 
@@ -395,7 +353,7 @@ static bool bloom_part_contains(const struct imported_part *part, struct murmure
     uint64_t position = hash->first[narrow];
     for (uint32_t i = 0; i < part->part.width; i++, position += hash->second[narrow]) {
         uint64_t bit = position % part->part.places;
-        if (!(part->bytes[bit / 8] >> (bit % 8) & 1))
+        if (!(part->array->bytes[bit / 8] >> (bit % 8) & 1))
             return false;
     }
     return true;
@@ -421,7 +379,7 @@ static bool next_live(const struct imported_part *part, const struct slots *slot
 {
     for (; *at < slots->buckets * part->part.width; ++*at) {
         *slot = slots->bucket[*at / part->part.width] * part->part.width + *at % part->part.width;
-        if (part->bytes[*slot] == slots->fingerprint && !slot_set_has(&part->removed, *slot)) {
+        if (part->array->bytes[*slot] == slots->fingerprint && !slot_set_has(&part->removed, *slot)) {
             ++*at;
             return true;
         }
@@ -452,7 +410,7 @@ bool imported_contains(const struct imported *imported, const void *key, size_t 
     struct murmured hash = murmured_key(imported, key, size);
     for (size_t i = 0; i < imported->count; i++) {
         const struct imported_part *part = &imported->parts[i];
-        if (part->bytes && (is_cuckoo(part) ? count_in(part, hash.cuckoo, 1) > 0 : bloom_part_contains(part, &hash)))
+        if (part->array && (is_cuckoo(part) ? count_in(part, hash.cuckoo, 1) > 0 : bloom_part_contains(part, &hash)))
             return true;
     }
     return false;
@@ -463,7 +421,7 @@ uint64_t imported_count(const struct imported *imported, const void *key, size_t
     struct murmured hash = murmured_key(imported, key, size);
     uint64_t count = 0;
     for (size_t i = 0; i < imported->count; i++)
-        if (imported->parts[i].bytes && is_cuckoo(&imported->parts[i]))
+        if (imported->parts[i].array && is_cuckoo(&imported->parts[i]))
             count += count_in(&imported->parts[i], hash.cuckoo, UINT64_MAX);
     return count;
 }
@@ -474,33 +432,42 @@ static void remove_slot(struct imported *imported, struct imported_part *part, u
                         const struct imported_observer *observer)
 {
     slot_set_put(&part->removed, slot);
-    part->live -= part->bytes && is_cuckoo(part) && slot < part->part.size && part->bytes[slot] != 0;
-    imported->digest += digest_of_slot(part->id, slot);
+    part->live -= holds_fingerprint(part, slot);
+    imported->digest += hash_number(part->removed.seed, slot);
     observer->removed(observer->context, part->id, slot);
 }
 
-/* Room first, so that nothing is removed where something fails. */
-static bool reserve_removals(struct imported *imported, uint64_t hash, const roost_allocator *allocator)
+static bool reserve_in(struct imported_part *part, uint64_t hash, const struct memory_account *account)
 {
-    for (size_t i = 0; i < imported->count; i++) {
-        struct imported_part *part = &imported->parts[i];
-        uint64_t count = part->bytes && is_cuckoo(part) ? count_in(part, hash, UINT64_MAX) : 0;
-        if (count > 0 && !slot_set_reserve(&part->removed, count, allocator))
+    struct slots slots = slots_in(part, hash);
+    uint32_t count = (uint32_t)count_in(part, hash, UINT64_MAX); /* of two buckets */
+    uint64_t slot;
+    for (uint32_t at = 0; next_live(part, &slots, &at, &slot);)
+        if (!slot_set_reserve(&part->removed, slot, count, account))
             return false;
-    }
+    return true;
+}
+
+/* Room first, so that nothing is removed where something fails. */
+static bool reserve_removals(struct imported *imported, uint64_t hash, const struct memory_account *account)
+{
+    for (size_t i = 0; i < imported->count; i++)
+        if (imported->parts[i].array && is_cuckoo(&imported->parts[i]) &&
+            !reserve_in(&imported->parts[i], hash, account))
+            return false;
     return true;
 }
 
 roost_status imported_remove(struct imported *imported, bool *changed, const void *key, size_t size, bool all,
-                             const roost_allocator *allocator, const struct imported_observer *observer)
+                             const struct memory_account *account, const struct imported_observer *observer)
 {
     uint64_t hash = murmur_64(key, size, 0), slot;
     *changed = false;
-    if (!reserve_removals(imported, hash, allocator))
+    if (!reserve_removals(imported, hash, account))
         return ROOST_NO_MEMORY;
     for (size_t i = 0; i < imported->count && (all || !*changed); i++) {
         struct imported_part *part = &imported->parts[i];
-        if (!part->bytes || !is_cuckoo(part))
+        if (!part->array || !is_cuckoo(part))
             continue;
         struct slots slots = slots_in(part, hash);
         for (uint32_t at = 0; (all || !*changed) && next_live(part, &slots, &at, &slot); *changed = true)
@@ -511,95 +478,94 @@ roost_status imported_remove(struct imported *imported, bool *changed, const voi
 
 /* ---- lattice ------------------------------------------------------------------------------------------------------ */
 
-static bool has_all_slots(const struct slot_set *set, const struct slot_set *other)
-{
-    for (uint64_t i = 0; i < other->room; i++)
-        if (other->table[i] != 0 && !slot_set_has(set, other->table[i] - 1))
-            return false;
-    return true;
-}
-
 /* Whether all of `other` is in the first. */
 static bool includes(const struct imported *imported, const struct imported *other)
 {
     for (size_t i = 0; other && i < other->count; i++) {
         const struct imported_part *theirs = &other->parts[i], *mine = find_part(imported, theirs->id);
-        if (!mine || (theirs->bytes && !mine->bytes) || !has_all_slots(&mine->removed, &theirs->removed))
+        if (!mine || (theirs->array && !mine->array) || !slot_set_includes(&mine->removed, &theirs->removed))
             return false;
     }
     return true;
 }
 
-/* `joined` has what `mine` has, and shares its memory; where `theirs` has more, it gets memory of its own. */
+/* All slots of both; some of `theirs` are new. */
+static bool join_slots(struct imported_part *joined, const struct imported_part *mine,
+                       const struct imported_part *theirs, const struct memory_account *account)
+{
+    struct slot_walk walk = {0};
+    if (!slot_set_clone(&joined->removed, &mine->removed, account, true))
+        return false;
+    if (!slot_set_reserve_all(&joined->removed, &theirs->removed, account)) {
+        slot_set_release(&joined->removed, account);
+        return false;
+    }
+    while (slot_walk_next_beyond(&theirs->removed, &walk, &mine->removed))
+        slot_set_put(&joined->removed, walk.slot);
+    return true;
+}
+
+/* `joined` borrows what `mine` has until the join is committed; where `theirs` has more, it has that of its own. */
 static bool join_part(struct imported_part *joined, const struct imported_part *mine,
-                      const struct imported_part *theirs, const roost_allocator *allocator)
+                      const struct imported_part *theirs, const struct imported_join *join)
 {
     *joined = *mine;
-    bool arrives = theirs->bytes && !mine->bytes, removes = !has_all_slots(&mine->removed, &theirs->removed);
+    bool arrives = theirs->array && !mine->array, removes = !slot_set_includes(&mine->removed, &theirs->removed);
     if (arrives) {
         joined->part = theirs->part;
-        if (!copy_bytes(joined, theirs->bytes, allocator))
+        if (!share_array(joined, theirs, &join->account, join->shares))
             return false;
     }
-    if (removes) {
-        if (!slot_set_allocate(&joined->removed, mine->removed.count + theirs->removed.count, allocator)) {
-            memory_release(allocator, arrives ? joined->bytes : NULL);
-            return false;
-        }
-        slot_set_add_all(&joined->removed, &mine->removed);
-        slot_set_add_all(&joined->removed, &theirs->removed);
+    if (removes && !join_slots(joined, mine, theirs, &join->account)) {
+        if (arrives)
+            release_array(joined, &join->account);
+        return false;
     }
     if (arrives || removes)
         joined->live = count_live(joined);
     return true;
 }
 
-static bool shares_bytes(const struct imported *imported, const struct imported_part *part)
+static bool borrows_array(const struct imported_part *part, const struct imported_part *mine)
 {
-    const struct imported_part *found = find_part(imported, part->id);
-    return found && found->bytes == part->bytes;
+    return mine && part->array == mine->array;
 }
 
-static bool shares_slots(const struct imported *imported, const struct imported_part *part)
+static bool borrows_slots(const struct imported_part *part, const struct imported_part *mine)
 {
-    const struct imported_part *found = find_part(imported, part->id);
-    return found && found->removed.table == part->removed.table;
+    return mine && part->removed.pages == mine->removed.pages;
 }
 
-void imported_abandon(struct imported_join *join, const roost_allocator *allocator)
+void imported_abandon(struct imported_join *join)
 {
     for (size_t i = 0; join->joined && i < join->joined->count; i++) {
         struct imported_part *part = &join->joined->parts[i];
-        if (!shares_bytes(join->mine, part) && !shares_bytes(join->spent, part))
-            memory_release(allocator, part->bytes);
-        if (!shares_slots(join->mine, part) && !shares_slots(join->spent, part))
-            memory_release(allocator, part->removed.table);
+        const struct imported_part *mine = find_part(join->mine, part->id);
+        if (!borrows_array(part, mine))
+            release_array(part, &join->account);
+        if (!borrows_slots(part, mine))
+            slot_set_release(&part->removed, &join->account);
     }
     if (join->joined)
-        memory_release(allocator, join->joined->parts);
-    memory_release(allocator, join->joined);
+        memory_release(&join->account.allocator, join->joined->parts);
+    memory_release(&join->account.allocator, join->joined);
     *join = (struct imported_join){0};
 }
 
 /* The next part in ascending order of either. */
-static bool join_next(struct imported_join *join, const struct imported *other, size_t at[2],
-                      const roost_allocator *allocator)
+static bool join_next(struct imported_join *join, const struct imported *other, size_t at[2])
 {
     static const struct imported none;
     const struct imported *mine = join->mine ? join->mine : &none;
     struct imported_part *joined = &join->joined->parts[join->joined->count];
     bool left = at[0] < mine->count, right = at[1] < other->count;
     if (left && right && mine->parts[at[0]].id == other->parts[at[1]].id)
-        return join_part(joined, &mine->parts[at[0]++], &other->parts[at[1]++], allocator);
+        return join_part(joined, &mine->parts[at[0]++], &other->parts[at[1]++], join);
     if (left && (!right || mine->parts[at[0]].id < other->parts[at[1]].id)) {
         *joined = mine->parts[at[0]++];
         return true;
     }
-    const struct imported_part *theirs = &other->parts[at[1]++];
-    if (!join->spent)
-        return part_clone(joined, theirs, allocator);
-    *joined = *theirs;
-    return true;
+    return part_clone(joined, &other->parts[at[1]++], &join->account, join->shares);
 }
 
 /* Whether the parts stay as they are, and only slots are removed. */
@@ -607,121 +573,99 @@ static bool only_removes(const struct imported *mine, const struct imported *oth
 {
     for (size_t i = 0; i < other->count; i++) {
         const struct imported_part *part = find_part(mine, other->parts[i].id);
-        if (!part || (other->parts[i].bytes && !part->bytes))
+        if (!part || (other->parts[i].array && !part->array))
             return false;
     }
     return true;
 }
 
 /* Room for all removals: what is left to do cannot fail, and takes as long as they are many. */
-static roost_status prepare_removals(struct imported_join *join, const struct imported *other,
-                                     const roost_allocator *allocator)
+static roost_status prepare_removals(struct imported_join *join, const struct imported *other)
 {
     for (size_t i = 0; i < other->count; i++) {
         struct imported_part *part = &join->mine->parts[place_of(join->mine, other->parts[i].id)];
-        if (!slot_set_reserve(&part->removed, other->parts[i].removed.count, allocator))
+        if (!slot_set_reserve_all(&part->removed, &other->parts[i].removed, &join->account))
             return ROOST_NO_MEMORY;
     }
     join->removals = other;
     return ROOST_OK;
 }
 
-static roost_status prepare_parts(struct imported_join *join, const struct imported *other,
-                                  const roost_allocator *allocator)
+static roost_status prepare_parts(struct imported_join *join, const struct imported *other)
 {
     size_t at[2] = {0, 0}, count = join->mine ? join->mine->count : 0;
     if (count + other->count > MOST_PARTS)
         return ROOST_TOO_LARGE;
-    join->joined = imported_allocate(count + other->count, allocator);
+    join->joined = imported_allocate(count + other->count, &join->account.allocator);
     if (!join->joined)
         return ROOST_NO_MEMORY;
     for (; at[0] < count || at[1] < other->count; join->joined->count++)
-        if (!join_next(join, other, at, allocator)) {
-            imported_abandon(join, allocator);
+        if (!join_next(join, other, at)) {
+            imported_abandon(join);
             return ROOST_NO_MEMORY;
         }
     join->joined->digest = sum_of(join->joined);
     return ROOST_OK;
 }
 
-static roost_status prepare(struct imported_join *join, const struct imported *other, const roost_allocator *allocator)
+roost_status imported_prepare(struct imported_join *join, struct imported *mine, const struct imported *other,
+                              const struct memory_account *account, bool shares)
 {
-    if (!other || includes(join->mine, other))
+    *join = (struct imported_join){.mine = mine, .account = *account, .shares = shares};
+    if (!other || includes(mine, other))
         return ROOST_OK;
-    roost_status status = join->mine && only_removes(join->mine, other) ? prepare_removals(join, other, allocator)
-                                                                        : prepare_parts(join, other, allocator);
+    roost_status status =
+        mine && only_removes(mine, other) ? prepare_removals(join, other) : prepare_parts(join, other);
     join->changed = status == ROOST_OK;
     return status;
 }
 
-roost_status imported_prepare(struct imported_join *join, struct imported *mine, const struct imported *other,
-                              const roost_allocator *allocator)
-{
-    *join = (struct imported_join){.mine = mine};
-    return prepare(join, other, allocator);
-}
-
-roost_status imported_prepare_spent(struct imported_join *join, struct imported *mine, struct imported *other,
-                                    const roost_allocator *allocator)
-{
-    *join = (struct imported_join){.mine = mine, .spent = other};
-    return prepare(join, other, allocator);
-}
-
+/* A part that arrives is written with all its removals. */
 static void observe_new(const struct imported_part *part, const struct imported_part *before,
                         const struct imported_observer *observer)
 {
-    if (part->bytes && !(before && before->bytes))
+    static const struct slot_set none;
+    struct slot_walk walk = {0};
+    if (part->array && !(before && before->array))
         observer->arrived(observer->context, part->id);
-    for (uint64_t i = 0; i < part->removed.room; i++)
-        if (part->removed.table[i] != 0 && !(before && slot_set_has(&before->removed, part->removed.table[i] - 1)))
-            observer->removed(observer->context, part->id, part->removed.table[i] - 1);
+    else
+        while (slot_walk_next_beyond(&part->removed, &walk, before ? &before->removed : &none))
+            observer->removed(observer->context, part->id, walk.slot);
 }
 
 static void commit_removals(struct imported *mine, const struct imported *other,
                             const struct imported_observer *observer)
 {
     for (size_t i = 0; i < other->count; i++) {
-        const struct slot_set *removed = &other->parts[i].removed;
         struct imported_part *part = &mine->parts[place_of(mine, other->parts[i].id)];
-        for (uint64_t j = 0; j < removed->room; j++)
-            if (removed->table[j] != 0 && !slot_set_has(&part->removed, removed->table[j] - 1))
-                remove_slot(mine, part, removed->table[j] - 1, observer);
+        struct slot_walk walk = {0};
+        while (slot_walk_next_beyond(&other->parts[i].removed, &walk, &part->removed))
+            remove_slot(mine, part, walk.slot, observer);
     }
 }
 
-/* What was moved is not freed with the rest. */
-static void give_up_shared(struct imported_join *join)
+/* What was borrowed has moved. */
+static void free_replaced(struct imported *mine, const struct imported_join *join)
 {
-    for (size_t i = 0; join->spent && i < join->spent->count; i++) {
-        struct imported_part *part = &join->spent->parts[i];
-        if (part->bytes && shares_bytes(join->joined, part))
-            part->bytes = NULL;
-        if (part->removed.table && shares_slots(join->joined, part))
-            part->removed = (struct slot_set){0};
-    }
+    if (!mine)
+        return;
+    for (size_t i = 0; i < mine->count; i++)
+        if (!borrows_slots(find_part(join->joined, mine->parts[i].id), &mine->parts[i]))
+            slot_set_release(&mine->parts[i].removed, &join->account);
+    memory_release(&join->account.allocator, mine->parts);
+    memory_release(&join->account.allocator, mine);
 }
 
-struct imported *imported_commit(struct imported_join *join, const roost_allocator *allocator,
-                                 const struct imported_observer *observer)
+struct imported *imported_commit(struct imported_join *join, const struct imported_observer *observer)
 {
     struct imported *mine = join->mine;
     if (join->removals)
         commit_removals(mine, join->removals, observer);
     if (!join->joined)
         return mine;
-    give_up_shared(join);
-    for (size_t i = 0; i < join->joined->count; i++) {
-        struct imported_part *part = &join->joined->parts[i];
-        const struct imported_part *before = find_part(mine, part->id);
-        if (!before || before->bytes != part->bytes || before->removed.table != part->removed.table)
-            observe_new(part, before, observer);
-        if (before && before->removed.table != part->removed.table)
-            memory_release(allocator, before->removed.table);
-    }
-    if (mine)
-        memory_release(allocator, mine->parts);
-    memory_release(allocator, mine);
+    for (size_t i = 0; i < join->joined->count; i++)
+        observe_new(&join->joined->parts[i], find_part(mine, join->joined->parts[i].id), observer);
+    free_replaced(mine, join);
     return join->joined;
 }
 
@@ -743,7 +687,8 @@ uint64_t imported_memory(const struct imported *imported)
     uint64_t bytes = imported ? sizeof *imported : 0;
     for (size_t i = 0; imported && i < imported->count; i++) {
         const struct imported_part *part = &imported->parts[i];
-        bytes += sizeof *part + (part->bytes ? part->part.size : 0) + part->removed.room * sizeof *part->removed.table;
+        bytes += sizeof *part + slot_set_memory(&part->removed);
+        bytes += part->array ? sizeof *part->array + part->part.size : 0;
     }
     return bytes;
 }
@@ -762,7 +707,7 @@ void imported_info(const struct imported *imported, roost_imported_info *info)
     *info = (roost_imported_info){.bytes = imported_memory(imported)};
     for (size_t i = 0; imported && i < imported->count; i++) {
         const struct imported_part *part = &imported->parts[i];
-        if (!part->bytes)
+        if (!part->array)
             continue;
         info->parts++;
         info->removed += part->removed.count;
@@ -782,9 +727,10 @@ bool imported_check(const struct imported *imported)
         return true;
     for (size_t i = 0; i < imported->count; i++) {
         const struct imported_part *part = &imported->parts[i];
-        if ((i > 0 && imported->parts[i - 1].id >= part->id) || (!part->bytes && part->removed.count == 0) ||
-            (part->bytes && (!part_is_sound(&part->part) || part_id(&part->part, part->bytes) != part->id)) ||
-            part->live != count_live(part))
+        if ((i > 0 && imported->parts[i - 1].id >= part->id) || (!part->array && part->removed.count == 0) ||
+            (part->array && (!part_is_sound(&part->part) || part_id(&part->part, part->array->bytes) != part->id ||
+                             (is_cuckoo(part) && part->array->filled != count_filled(part->array->bytes, part->part.size)))) ||
+            part->removed.seed != part_seed(part->id) || !slot_set_check(&part->removed) || part->live != count_live(part))
             return false;
     }
     return imported->count > 0 && imported->digest == sum_of(imported);

@@ -8,24 +8,25 @@
 #include "roost/imported.h"
 #include "../base/bits.h"
 #include "../base/bitstream.h"
-#include "../base/memory.h"
+#include "slot_set.h"
 
 #define MOST_PARTS 65536
 #define MOST_SLOT  (UINT64_C(1) << 56)
 
-/* Numbers of slots, in a table with open addressing: slot + 1, or 0. Room is 0 or a power of two. */
-struct slot_set {
-    uint64_t *table;
-    uint64_t room, count;
+/* The bytes of a part, which copies share. */
+struct part_array {
+    struct shared_block block;
+    uint64_t filled; /* cuckoo: slots that hold a fingerprint */
+    uint8_t bytes[];
 };
 
-/* One part. Without bytes it was not seen yet, only removals from it. Invariants: `id` is the hash of all fields of
+/* One part. Without an array it was not seen yet, only removals from it. Invariants: `id` is the hash of all fields of
    `part` and its bytes; `live` is how many slots hold a fingerprint and are not removed. */
 struct imported_part {
     uint128 id;
-    roost_imported_part part; /* its bytes are `bytes` */
-    uint8_t *bytes;
-    struct slot_set removed;
+    roost_imported_part part; /* its bytes are those of `array` */
+    struct part_array *array;
+    struct slot_set removed; /* its seed is `part_seed(id)` */
     uint64_t live;
 };
 
@@ -44,11 +45,13 @@ struct imported_observer {
 };
 
 /* NULL is fine. */
-void imported_free(struct imported *imported, const roost_allocator *allocator);
+void imported_free(struct imported *imported, const struct memory_account *account);
 /* ROOST_INVALID, ROOST_TOO_LARGE. */
-roost_status imported_new(struct imported **imported, const roost_allocator *allocator,
+roost_status imported_new(struct imported **imported, const struct memory_account *account,
                           const roost_imported_part *parts, size_t count);
-roost_status imported_clone(const struct imported *imported, struct imported **copy, const roost_allocator *allocator);
+/* Where `shares`, the copy shares memory with the original: may_share. */
+roost_status imported_clone(const struct imported *imported, struct imported **copy,
+                            const struct memory_account *account, bool shares);
 void imported_move(struct imported **imported, const struct memory_mover *mover);
 
 /* Whether parts of one form or the other are among them; what was only removed from is a cuckoo part. */
@@ -60,26 +63,23 @@ bool imported_contains(const struct imported *imported, const void *key, size_t 
 uint64_t imported_count(const struct imported *imported, const void *key, size_t size);
 /* Removes one copy, or all. ROOST_NO_MEMORY, and then nothing is removed. */
 roost_status imported_remove(struct imported *imported, bool *changed, const void *key, size_t size, bool all,
-                             const roost_allocator *allocator, const struct imported_observer *observer);
+                             const struct memory_account *account, const struct imported_observer *observer);
 
 /*
- * The join in two phases: `prepare` does all that can fail, and `joined` shares memory with `mine` until it is
- * committed, which frees what is left of `mine`, or abandoned. `other` must live until then. Either may be NULL. Where
- * `other` may be used up, and has the same allocator, `joined` shares its new parts, too, and they are moved.
+ * The join in two phases: `prepare` does all that can fail, and `joined` borrows memory of `mine` until it is committed,
+ * which frees what is left of `mine`, or abandoned. `other` must live until then. Either may be NULL. Where `shares`,
+ * `joined` shares the new parts with `other`: may_share.
  */
 struct imported_join {
     struct imported *mine, *joined;
     const struct imported *removals; /* all that there is to do: these, in place */
-    struct imported *spent;          /* `other`, if it is used up */
-    bool changed;
+    struct memory_account account;
+    bool shares, changed;
 };
 roost_status imported_prepare(struct imported_join *join, struct imported *mine, const struct imported *other,
-                              const roost_allocator *allocator);
-roost_status imported_prepare_spent(struct imported_join *join, struct imported *mine, struct imported *other,
-                                    const roost_allocator *allocator);
-struct imported *imported_commit(struct imported_join *join, const roost_allocator *allocator,
-                                 const struct imported_observer *observer);
-void imported_abandon(struct imported_join *join, const roost_allocator *allocator);
+                              const struct memory_account *account, bool shares);
+struct imported *imported_commit(struct imported_join *join, const struct imported_observer *observer);
+void imported_abandon(struct imported_join *join);
 
 roost_order imported_compare(const struct imported *imported, const struct imported *other);
 uint128 imported_digest(const struct imported *imported);
@@ -102,14 +102,18 @@ void imported_write_part(const struct imported *imported, size_t part, struct bi
 roost_status imported_write_changes(const struct imported *imported, struct bit_writer *writer,
                                     struct imported_change *changes, size_t count, const roost_allocator *allocator);
 /* All that the reader has. ROOST_CORRUPT. */
-roost_status imported_read(struct imported **imported, struct bit_reader *reader, const roost_allocator *allocator);
+roost_status imported_read(struct imported **imported, struct bit_reader *reader,
+                           const struct memory_account *account);
 
 /* For imported_bytes.c. */
 /* Empty, with room for so many parts; NULL without memory. */
 struct imported *imported_allocate(size_t room, const roost_allocator *allocator);
 bool part_is_sound(const roost_imported_part *part);
 uint128 part_id(const roost_imported_part *part, const uint8_t *bytes);
-bool slot_set_insert(struct slot_set *set, uint64_t slot, const roost_allocator *allocator);
+/* Gives the part its id. */
+void part_name(struct imported_part *part, uint128 id);
+/* Copies the bytes; false without memory. */
+bool part_take_bytes(struct imported_part *part, const void *bytes, const roost_allocator *allocator);
 /* After parts were read: sorts nothing, counts what is live and sums up. */
 void imported_complete(struct imported *imported);
 

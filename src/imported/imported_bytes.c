@@ -36,7 +36,7 @@ static void write_content(const struct imported_part *part, struct bit_writer *w
     write_varint(writer, part->part.deleted);
     write_fixed64(writer, rate);
     bit_writer_reserve(writer, part->part.size + ROOM_BEHIND);
-    write_bytes(writer, part->bytes, part->part.size);
+    write_bytes(writer, part->array->bytes, part->part.size);
 }
 
 /* Ascending slots. */
@@ -47,31 +47,17 @@ static void write_slots(struct bit_writer *writer, const uint64_t *slots, size_t
         write_varint(writer, i == 0 ? slots[0] : slots[i] - slots[i - 1] - 1);
 }
 
-static int ascending(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
-}
-
 static void write_removed(const struct imported_part *part, struct bit_writer *writer)
 {
-    const roost_allocator *allocator = &writer->buffer.allocator;
-    uint64_t *slots = memory_allocate(allocator, (part->removed.count + 1) * sizeof *slots);
-    size_t count = 0;
-    writer->failed |= !slots;
-    for (uint64_t i = 0; slots && i < part->removed.room; i++)
-        if (part->removed.table[i] != 0)
-            slots[count++] = part->removed.table[i] - 1;
-    if (slots) {
-        qsort(slots, count, sizeof *slots, ascending);
-        write_slots(writer, slots, count);
-    }
-    memory_release(allocator, slots);
+    struct slot_walk walk = {0};
+    write_varint(writer, part->removed.count);
+    for (uint64_t expected = 0; slot_walk_next(&part->removed, &walk); expected = walk.slot + 1)
+        write_varint(writer, walk.slot - expected);
 }
 
 static void write_whole(const struct imported_part *part, struct bit_writer *writer)
 {
-    if (part->bytes) {
+    if (part->array) {
         write_content(part, writer);
     } else {
         write_byte(writer, 0);
@@ -134,7 +120,7 @@ static void write_changed(const struct imported_part *part, struct bit_writer *w
                           const struct imported_change *changes, size_t count, uint64_t *slots)
 {
     bool arrived = changes[count - 1].slot == PART_ARRIVED;
-    if (arrived && part->bytes) {
+    if (arrived && part->array) {
         write_whole(part, writer);
         return;
     }
@@ -188,15 +174,14 @@ static roost_status read_content(struct imported_part *part, struct bit_reader *
     if (reader->failed || !part_is_sound(&part->part) || part->part.size > left)
         return ROOST_CORRUPT;
     const uint8_t *bytes = read_bytes(reader, part->part.size);
-    part->bytes = memory_allocate(allocator, part->part.size);
-    if (!part->bytes)
+    if (!part_take_bytes(part, bytes, allocator))
         return ROOST_NO_MEMORY;
-    memcpy(part->bytes, bytes, part->part.size);
-    part->id = part_id(&part->part, part->bytes);
+    part_name(part, part_id(&part->part, part->array->bytes));
     return ROOST_OK;
 }
 
-static roost_status read_slots(struct imported_part *part, struct bit_reader *reader, const roost_allocator *allocator)
+static roost_status read_slots(struct imported_part *part, struct bit_reader *reader,
+                               const struct memory_account *account)
 {
     uint64_t count = read_varint(reader), slot = 0;
     if (reader->failed || count > reader_bits_left(reader) / 8)
@@ -208,13 +193,15 @@ static roost_status read_slots(struct imported_part *part, struct bit_reader *re
         slot = i == 0 ? gap : slot + gap + 1;
         if (slot >= MOST_SLOT)
             return ROOST_CORRUPT;
-        if (!slot_set_insert(&part->removed, slot, allocator))
+        if (!slot_set_reserve(&part->removed, slot, 1, account))
             return ROOST_NO_MEMORY;
+        slot_set_put(&part->removed, slot);
     }
     return ROOST_OK;
 }
 
-static roost_status read_part(struct imported_part *part, struct bit_reader *reader, const roost_allocator *allocator)
+static roost_status read_part(struct imported_part *part, struct bit_reader *reader,
+                              const struct memory_account *account)
 {
     roost_status status = ROOST_OK;
     part->part.form = (roost_imported_form)read_byte(reader);
@@ -222,16 +209,17 @@ static roost_status read_part(struct imported_part *part, struct bit_reader *rea
         const uint8_t *id = read_bytes(reader, ID_BYTES);
         if (!id)
             return ROOST_CORRUPT;
-        part->id = load_double_word(id);
+        part_name(part, load_double_word(id));
     } else {
-        status = read_content(part, reader, allocator);
+        status = read_content(part, reader, &account->allocator);
     }
     if (status == ROOST_OK)
-        status = read_slots(part, reader, allocator);
-    return status == ROOST_OK && !part->bytes && part->removed.count == 0 ? ROOST_CORRUPT : status;
+        status = read_slots(part, reader, account);
+    return status == ROOST_OK && !part->array && part->removed.count == 0 ? ROOST_CORRUPT : status;
 }
 
-roost_status imported_read(struct imported **imported, struct bit_reader *reader, const roost_allocator *allocator)
+roost_status imported_read(struct imported **imported, struct bit_reader *reader,
+                           const struct memory_account *account)
 {
     uint64_t count = read_varint(reader);
     *imported = NULL;
@@ -239,10 +227,10 @@ roost_status imported_read(struct imported **imported, struct bit_reader *reader
         return ROOST_CORRUPT;
     if (count > MOST_PARTS)
         return ROOST_TOO_LARGE;
-    struct imported *made = imported_allocate((size_t)count, allocator);
+    struct imported *made = imported_allocate((size_t)count, &account->allocator);
     roost_status status = made ? ROOST_OK : ROOST_NO_MEMORY;
     for (uint64_t i = 0; i < count && status == ROOST_OK; i++) {
-        status = read_part(&made->parts[i], reader, allocator);
+        status = read_part(&made->parts[i], reader, account);
         made->count++;
         if (status == ROOST_OK && i > 0 && made->parts[i - 1].id >= made->parts[i].id)
             status = ROOST_CORRUPT;
@@ -250,7 +238,7 @@ roost_status imported_read(struct imported **imported, struct bit_reader *reader
     if (status == ROOST_OK && reader_bits_left(reader) != 0)
         status = ROOST_CORRUPT;
     if (status != ROOST_OK) {
-        imported_free(made, allocator);
+        imported_free(made, account);
         return status;
     }
     imported_complete(made);

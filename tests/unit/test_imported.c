@@ -661,6 +661,170 @@ static void a_failed_call_changes_nothing(void **state)
     }
 }
 
+/* ---- sets of slots -------------------------------------------------------------------------------------------------- */
+
+/* Slots of a universe that has dense pages, sparse ones and far ones, beside a plain array. */
+enum { UNIVERSE = 40000, MODELS = 4, SET_STEPS = 400 };
+
+static uint64_t slot_of(uint32_t element)
+{
+    return element < UNIVERSE / 2 ? element : (uint64_t)element * element * 977;
+}
+
+struct modelled_set {
+    struct slot_set set;
+    bool has[UNIVERSE];
+};
+
+static void put_slots(struct modelled_set *model, uint32_t first, uint32_t count, const struct memory_account *account)
+{
+    for (uint32_t i = first; i < first + count && i < UNIVERSE; i++)
+        if (!model->has[i]) {
+            assert_true(slot_set_reserve(&model->set, slot_of(i), 1, account));
+            slot_set_put(&model->set, slot_of(i));
+            model->has[i] = true;
+        }
+}
+
+static void join_sets(struct modelled_set *model, const struct modelled_set *other, const struct memory_account *account)
+{
+    struct slot_walk walk = {0};
+    assert_true(slot_set_reserve_all(&model->set, &other->set, account));
+    while (slot_walk_next_beyond(&other->set, &walk, &model->set))
+        slot_set_put(&model->set, walk.slot);
+    for (uint32_t i = 0; i < UNIVERSE; i++)
+        model->has[i] |= other->has[i];
+}
+
+static void check_set(const struct modelled_set *model)
+{
+    struct slot_walk walk = {0};
+    assert_true(slot_set_check(&model->set));
+    for (uint32_t i = 0; i < UNIVERSE; i++) {
+        assert_int_equal(slot_set_has(&model->set, slot_of(i)), model->has[i]);
+        if (model->has[i]) {
+            assert_true(slot_walk_next(&model->set, &walk));
+            assert_int_equal(walk.slot, slot_of(i));
+        }
+    }
+    assert_false(slot_walk_next(&model->set, &walk));
+}
+
+static void check_inclusion(const struct modelled_set *model, const struct modelled_set *other)
+{
+    bool included = true;
+    for (uint32_t i = 0; i < UNIVERSE; i++)
+        included &= model->has[i] || !other->has[i];
+    assert_int_equal(slot_set_includes(&model->set, &other->set), included);
+}
+
+static void slot_sets_are_sets(void **state)
+{
+    (void)state;
+    static struct modelled_set models[MODELS];
+    struct random_source random = random_from_seed(29);
+    struct meter meter;
+    const struct memory_account account = {allocator_of(&meter), NULL};
+    for (uint32_t step = 0; step < SET_STEPS; step++) {
+        struct modelled_set *model = &models[random_choice(&random, MODELS)];
+        const struct modelled_set *other = &models[random_choice(&random, MODELS)];
+        uint32_t first = random_choice(&random, UNIVERSE);
+        switch (random_choice(&random, 8)) {
+        case 0:
+            if (model == other)
+                break;
+            slot_set_release(&model->set, &account);
+            assert_true(slot_set_clone(&model->set, &other->set, &account, random_choice(&random, 3) > 0));
+            memcpy(model->has, other->has, sizeof model->has);
+            break;
+        case 1:
+            join_sets(model, other, &account);
+            break;
+        case 2:
+            put_slots(model, first, random_choice(&random, 3000), &account);
+            break;
+        default:
+            put_slots(model, first, 1 + random_choice(&random, 3), &account);
+        }
+        check_inclusion(model, other);
+        if (step % 8 == 0)
+            check_set(model);
+    }
+    for (size_t i = 0; i < MODELS; i++) {
+        check_set(&models[i]);
+        slot_set_release(&models[i].set, &account);
+    }
+    assert_int_equal(meter.outstanding, 0);
+}
+
+/* ---- what copies share ---------------------------------------------------------------------------------------------- */
+
+static roost_filter *filter_with_large_part(const roost_environment *environment, roost_imported_part *part)
+{
+    uint8_t *bytes = calloc(1, part->size);
+    roost_config config = beside(true);
+    roost_filter *filter;
+    for (uint64_t key = 0; key < 200000; key++) {
+        uint64_t hash = murmur_64((const uint8_t *)&key, sizeof key, 0);
+        bytes[hash % part->places * part->width + key % part->width] = (uint8_t)(hash % 255 + 1);
+    }
+    part->bytes = bytes;
+    assert_ok(roost_filter_new(&filter, &config, environment));
+    assert_ok(roost_filter_import(filter, NULL, part, 1));
+    free(bytes);
+    for (uint64_t key = 0; key < 100000; key++)
+        assert_ok(roost_filter_remove_one(filter, NULL, &key, sizeof key));
+    return filter;
+}
+
+static void merge_by_job(roost_filter *filter, roost_filter *source, const roost_environment *environment)
+{
+    roost_merge_job *merging;
+    roost_bytes encoded;
+    bool changed, done = false;
+    assert_ok(roost_merge_job_new(&merging, filter, environment));
+    assert_ok(roost_merge_job_read_filter(merging, source, 4096));
+    while (!done)
+        assert_ok(roost_merge_job_step(merging, filter, &changed, &done, &encoded));
+    roost_merge_job_free(merging);
+}
+
+/* Neither a copy, nor a merge into a filter without the part, takes memory for it, nor does a later change. */
+static void large_parts_are_shared(void **state)
+{
+    (void)state;
+    enum { SMALL = 1 << 15 };
+    roost_imported_part part = {
+        .form = ROOST_IMPORTED_CUCKOO, .places = 1u << 18, .width = 4, .size = (size_t)4 << 18};
+    struct meter meter;
+    roost_environment environment = {.allocator = allocator_of(&meter)};
+    roost_filter *filter = filter_with_large_part(&environment, &part), *copy, *empty, *merged_by_job;
+    roost_config config = beside(true);
+    const uint64_t key = 150000;
+    roost_digest before = roost_filter_digest(filter);
+    assert_ok(roost_filter_new(&empty, &config, &environment));
+    assert_ok(roost_filter_new(&merged_by_job, &config, &environment));
+    meter.largest = 0;
+    assert_ok(roost_filter_clone(filter, &copy));
+    assert_ok(roost_filter_merge(empty, NULL, filter));
+    assert_ok(roost_filter_remove(copy, NULL, &key, sizeof key));
+    assert_true(meter.largest < SMALL);
+    assert_true(roost_filter_contains(filter, &key, sizeof key));
+    assert_false(roost_filter_contains(copy, &key, sizeof key));
+    roost_digest after = roost_filter_digest(filter), there = roost_filter_digest(empty);
+    assert_memory_equal(&before, &after, sizeof before);
+    assert_memory_equal(&before, &there, sizeof before);
+    merge_by_job(merged_by_job, copy, &environment);
+    roost_filter_free(filter); /* the last that has a block frees it */
+    assert_ok(roost_filter_merge(empty, NULL, merged_by_job));
+    assert_false(roost_filter_contains(empty, &key, sizeof key));
+    assert_ok(roost_filter_check(empty));
+    assert_ok(roost_filter_check(merged_by_job));
+    roost_filter_free(merged_by_job);
+    roost_filter_free(empty);
+    assert_int_equal(meter.outstanding, 0);
+}
+
 static void *move_memory(void *context, void *memory)
 {
     (void)context;
@@ -716,6 +880,8 @@ int main(void)
         cmocka_unit_test(forged_frames_are_refused_or_states),
         cmocka_unit_test(sizes_are_checked_before_memory_is_taken),
         cmocka_unit_test(a_failed_call_changes_nothing),
+        cmocka_unit_test(slot_sets_are_sets),
+        cmocka_unit_test(large_parts_are_shared),
         cmocka_unit_test(parts_can_be_moved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
