@@ -49,6 +49,16 @@ typedef struct roost_imported_part {
 ROOST_API ROOST_MUST_CHECK roost_status roost_filter_import(roost_filter *filter, bool *changed,
                                                             const roost_imported_part *parts, size_t count);
 
+/*
+ * Merges the imported parts of another filter alone. With the same allocator (or see roost_environment.count) the two
+ * filters share them afterwards, which takes microseconds whatever their size. `*changed` (may be NULL) tells whether
+ * anything was new.
+ *
+ * Errors: as roost_filter_merge.
+ */
+ROOST_API ROOST_MUST_CHECK roost_status roost_filter_merge_imported(roost_filter *filter, bool *changed,
+                                                                    const roost_filter *other);
+
 /* What is known about the imported parts of a filter, all together. All zero: there are none. */
 typedef struct roost_imported_info {
     uint64_t parts;    /* how many there are */

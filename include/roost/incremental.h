@@ -49,7 +49,10 @@ ROOST_API void roost_merge_job_free(roost_merge_job *merging);
 ROOST_API ROOST_MUST_CHECK roost_status roost_merge_job_read(roost_merge_job *merging, const void *frame, size_t size,
                                                              size_t chunk_bytes);
 
-/* As roost_merge_job_read, for a filter instead of a frame. `other` belongs to the job from now on, also on failure. */
+/*
+ * As roost_merge_job_read, for a filter instead of a frame. `other` belongs to the job from now on, also on failure. Its
+ * imported parts are left out: roost_filter_merge_imported merges them at once.
+ */
 ROOST_API ROOST_MUST_CHECK roost_status roost_merge_job_read_filter(roost_merge_job *merging, roost_filter *other,
                                                                     size_t chunk_bytes);
 

@@ -153,3 +153,19 @@ int mergestore_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     target_close(&target);
     return reply_ok(ctx);
 }
+
+int mergeimported_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct target target, source;
+    if (argc != 3)
+        return RedisModule_WrongArity(ctx);
+    if (!is_mirrored(ctx))
+        return RedisModule_ReplyWithError(ctx, "ERR only a primary merges imported parts");
+    if (!target_open_filter(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE))
+        return REDISMODULE_OK;
+    target_open(&source, ctx, argv[2], REDISMODULE_READ);
+    roost_status status = source.filter ? target_merge_imported(&target, &source) : ROOST_INVALID;
+    target_close(&source);
+    target_close(&target);
+    return reply_status(ctx, status);
+}

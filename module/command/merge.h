@@ -6,5 +6,7 @@
 
 int merge_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int mergestore_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+/* From a primary or the AOF: what RedisBloom made, of one key into another. */
+int mergeimported_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 
 #endif

@@ -207,6 +207,8 @@ const struct command roost_commands[] = {
      "O(n), n changes since the cursor", "[SINCE cursor] [COUNT count:i] [WAIT milliseconds:i]"},
     {"roost.identity", identity_command, "write fast", ONE_KEY, 3,
      "Replicates the identity of a filter; not for clients", "O(1)", "key number:i"},
+    {"roost.mergeimported", mergeimported_command, "write", KEYS_FROM_FIRST, 3,
+     "Replicates a merge of parts that RedisBloom made; not for clients", "O(n), n parts", "destination:k source:k"},
     {"roost.link", link_command, "write fast", ONE_KEY, -3, "Takes a message of a link to a region; not for clients",
      "O(n), n regions", "key message [argument...]"},
     {"roost.generation", generation_command, "write fast", FIRST_AND_THIRD, -4,

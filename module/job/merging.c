@@ -11,6 +11,9 @@
  * has when its copy is complete. A thread merges and cuts the copies, and the rest is as for a frame. The old value of
  * the key is replaced when the first part is merged, so clients see a partial result meanwhile.
  *
+ * What RedisBloom made (roost/imported.h) is not copied: at the first step the receiver shares it with the keys, as it
+ * is by then, and replicas are told to do the same.
+ *
  * What may happen meanwhile:
  *
  *     the key is deleted, replaced or renamed   the merge ends with an error; what was merged went with the object
@@ -41,6 +44,7 @@
 #define LONG_SPARSE  ((size_t)1 << 10)  /* for a large filter, where each entry may touch new pages */
 #define LONG_WORDS   ((size_t)64 << 10) /* for a Bloom filter that is not large: its words are merged as they are */
 #define LARGE_FILTER ((size_t)4 << 20)
+#define ERROR_COPIED "STALE a key has changed while it was copied"
 
 /* Filters of other keys. */
 struct sources {
@@ -50,6 +54,7 @@ struct sources {
     int count, copied;
     struct copying copying; /* of the next one */
     struct shown shown;     /* of the first one */
+    bool imported;          /* there are parts that RedisBloom made */
 };
 
 struct merge_job {
@@ -65,7 +70,7 @@ struct merge_job {
     bool begun, joined;  /* the thread */
     bool begins;         /* a filter for the frame has to be created, */
     uint64_t generation; /* of this generation */
-    bool all_in;
+    bool took_imported, all_in;
     roost_cursor so_far; /* after the last step */
     struct merged merged;
 };
@@ -208,13 +213,46 @@ static roost_status note_other_changes(struct merge_job *merge, struct target *t
     return status;
 }
 
+static bool open_source(struct target *source, RedisModuleCtx *ctx, const struct sources *sources, int number)
+{
+    target_open(source, ctx, sources->keys[number], REDISMODULE_READ);
+    return source->filter && source->filter->object == sources->objects[number];
+}
+
+static bool sources_are_there(RedisModuleCtx *ctx, const struct sources *sources)
+{
+    bool there = true;
+    for (int i = 0; sources && sources->imported && i < sources->count && there; i++) {
+        struct target source;
+        there = open_source(&source, ctx, sources, i);
+        target_close(&source);
+    }
+    return there;
+}
+
+static roost_status take_imported(struct merge_job *merge, struct target *target)
+{
+    roost_status status = ROOST_OK;
+    for (int i = 0; merge->sources && i < merge->sources->count && status == ROOST_OK; i++) {
+        struct target source;
+        if (open_source(&source, target->ctx, merge->sources, i) && imported_of(source.filter).parts > 0)
+            status = target_merge_imported(target, &source);
+        target_close(&source);
+    }
+    merge->took_imported = true;
+    return status;
+}
+
 static roost_status merge_part(struct merge_job *merge, struct target *target)
 {
     bool changed = false;
     roost_status status = merge->begins ? create(merge, target) : ROOST_OK;
     if (status != ROOST_OK || merge->all_in)
         return status;
-    status = note_other_changes(merge, target);
+    if (!merge->took_imported)
+        status = take_imported(merge, target);
+    if (status == ROOST_OK)
+        status = note_other_changes(merge, target);
     if (status == ROOST_OK)
         status = target_merge_step(target, &changed, &merge->all_in, merge->merging);
     merge->merged.changed |= changed;
@@ -259,6 +297,8 @@ static enum progress merge_or_finish(RedisModuleCtx *ctx, struct merge_job *merg
     enum progress progress = ALL_DONE;
     if (!open_receiver(ctx, merge, &target))
         merge->merged.error = "STALE the key has changed while it was merged";
+    else if (!merge->took_imported && !sources_are_there(ctx, merge->sources))
+        merge->merged.error = ERROR_COPIED;
     else if (merge->begins && target.missing && !target_can_be_created(&target))
         merge->merged.error = "STALE the slot of the key has moved: send the command again";
     else
@@ -279,9 +319,8 @@ static enum progress copy_source(RedisModuleCtx *ctx, struct merge_job *merge)
     struct sources *sources = merge->sources;
     struct target source;
     enum progress progress = ALL_DONE;
-    target_open(&source, ctx, sources->keys[sources->copied], REDISMODULE_READ);
-    if (!source.filter || source.filter->object != sources->objects[sources->copied])
-        merge->merged.error = "STALE a key has changed while it was copied";
+    if (!open_source(&source, ctx, sources, sources->copied))
+        merge->merged.error = ERROR_COPIED;
     else
         progress = copy_some(&sources->copying, source.filter, &merge->memory, &merge->merged.status);
     target_close(&source);
@@ -339,6 +378,7 @@ static roost_status begin(struct merge_job *merge, struct target *target)
 {
     roost_environment environment = environment_for_job(&merge->memory);
     roost_status status = ROOST_OK;
+    environment.memory_limit = merge->memory.limit;
     if (merge->verb->wants_state && !merge->begins)
         status = filter_value_cursor(target->filter, &merge->so_far);
     merge->merged.from = merge->so_far;
@@ -381,6 +421,7 @@ static void add_source(struct sources *sources, RedisModuleCtx *ctx, RedisModule
     target_open(&source, ctx, key, REDISMODULE_READ);
     if (sources->count == 0)
         sources->shown = source.filter->shown;
+    sources->imported |= imported_of(source.filter).parts > 0;
     sources->keys[sources->count] = RedisModule_CreateStringFromString(NULL, key);
     sources->objects[sources->count++] = source.filter->object;
     target_close(&source);

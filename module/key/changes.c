@@ -282,6 +282,25 @@ roost_status target_merge_step(struct target *target, bool *changed, bool *done,
     return status;
 }
 
+/* The parts may have gigabytes: replicas take them from their own key of that name. */
+roost_status target_merge_imported(struct target *target, const struct target *source)
+{
+    struct value *value = &target->filter->value;
+    bool changed = false;
+    set_limit(target);
+    size_t limit = value->limit;
+    roost_status status = roost_filter_merge_imported(target->filter->filter, &changed, source->filter->filter);
+    lift_limit(target);
+    if (changed || target->mirrored)
+        RedisModule_Replicate(target->ctx, "ROOST.MERGEIMPORTED", "ss", target->name, source->name);
+    if (!changed)
+        return status;
+    target->filter->inserted_known &= !is_bloom(target->filter);
+    advance_replicated(target->filter);
+    registry_touch(target->ctx, value, target->name);
+    return limit && value->bytes > limit ? ROOST_TOO_LARGE : status;
+}
+
 static void replicate_synced(struct target *target)
 {
     struct filter_value *filter = target->filter;

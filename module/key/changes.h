@@ -40,6 +40,8 @@ roost_status target_remove(struct target *target, bool *changed, const roost_byt
 roost_status target_merge(struct target *target, bool *changed, const void *frame, size_t size);
 /* One step of an incremental merge (roost/incremental.h). */
 roost_status target_merge_step(struct target *target, bool *changed, bool *done, roost_merge_job *merging);
+/* The imported parts of another key, alone. */
+roost_status target_merge_imported(struct target *target, const struct target *source);
 /* One message of a sync, as responder. The caller releases the reply. */
 roost_status target_sync(struct target *target, roost_buffer *reply, const void *message, size_t size);
 /* The same in stages (roost/incremental.h). Each step is replicated. */

@@ -13,6 +13,8 @@
 
 #include <string.h>
 
+#include "configuration.h"
+
 bool can_import(const roost_filter *filter, const struct imported *imported)
 {
     roost_kind code = filter->kind->code;
@@ -65,10 +67,8 @@ roost_status write_imported_changes(const roost_filter *filter, struct bit_write
 
 /* ---- join --------------------------------------------------------------------------------------------------------- */
 
-/* Whether the memory that the new parts take is to be had. */
-static bool is_within_limit(const roost_filter *filter, const struct imported *other)
+bool is_within(const roost_filter *filter, const struct imported *other, uint64_t limit)
 {
-    uint64_t limit = filter->environment.common->memory_limit;
     uint64_t taken = filter->kind->report.memory(filter) + imported_memory(filter->imported);
     return taken <= limit && imported_memory(other) <= limit - taken;
 }
@@ -82,7 +82,7 @@ roost_status prepare_import(roost_filter *filter, struct imported_join *join, co
         return ROOST_CORRUPT;
     roost_status status =
         imported_prepare(join, filter->imported, other, &account, may_share(&account, account_of_other));
-    if (status != ROOST_OK || !join->joined || is_within_limit(filter, other))
+    if (status != ROOST_OK || !join->joined || is_within(filter, other, filter->environment.common->memory_limit))
         return status;
     imported_abandon(join);
     return ROOST_TOO_LARGE;
@@ -118,7 +118,7 @@ roost_status adopt_import(roost_filter *filter, struct imported *imported)
     if (!imported)
         return ROOST_OK;
     roost_status status = !can_import(filter, imported)        ? ROOST_CORRUPT
-                          : !is_within_limit(filter, imported) ? ROOST_TOO_LARGE
+                          : !is_within(filter, imported, filter->environment.common->memory_limit) ? ROOST_TOO_LARGE
                                                                : ROOST_OK;
     if (status == ROOST_OK)
         filter->imported = imported;
@@ -146,6 +146,21 @@ roost_status roost_filter_import(roost_filter *filter, bool *changed, const roos
     if (status == ROOST_OK)
         grew |= commit_import(filter, &join);
     imported_free(imported, &account);
+    if (changed)
+        *changed = grew;
+    return status;
+}
+
+roost_status roost_filter_merge_imported(roost_filter *filter, bool *changed, const roost_filter *other)
+{
+    const struct memory_account account = account_of(other);
+    struct imported_join join = {0};
+    bool grew = false;
+    roost_status status = same_configuration(filter, other) ? ROOST_OK : ROOST_MISMATCH;
+    if (status == ROOST_OK && filter != other)
+        status = prepare_import(filter, &join, other->imported, &account);
+    if (status == ROOST_OK)
+        grew = commit_import(filter, &join);
     if (changed)
         *changed = grew;
     return status;

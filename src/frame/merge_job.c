@@ -16,8 +16,8 @@
  *     deltas     b:1 b:2 (2 live)  b:3 (live)
  *     sweep      a:2 is dropped, and encoded as a delta with its class
  *
- * Imported parts are one delta each, behind those of the filter. They are immutable and cannot be cut; the receiver does
- * not decode such a delta, which may have gigabytes: it shares the part with the sender's filter.
+ * Imported parts of a frame are one delta each, behind those of the filter. They are immutable and cannot be cut; the
+ * receiver does not decode such a delta, which may have gigabytes: it shares the part with the sender's filter.
  *
  * A kind that cannot be cut (windows and counters, which are small) is one delta: the frame as it came.
  */
@@ -172,7 +172,14 @@ static roost_status cut_other(roost_merge_job *merging, size_t part_bytes)
         merging->other->kind->incremental.cut(merging->other, &merging->known, part_bytes, &sink.sink);
     merging->sweeps = sink.sink.removals;
     merging->first_part = merging->count;
-    for (size_t i = 0; merging->other->imported && i < merging->other->imported->count && status == ROOST_OK; i++)
+    return status;
+}
+
+static roost_status take_parts(roost_merge_job *merging)
+{
+    const struct imported *imported = merging->other->imported;
+    roost_status status = ROOST_OK;
+    for (size_t i = 0; imported && i < imported->count && status == ROOST_OK; i++)
         status = take_part(merging, i);
     return status;
 }
@@ -184,7 +191,10 @@ roost_status roost_merge_job_read(roost_merge_job *merging, const void *frame, s
         return status;
     if (!is_of_configuration(merging))
         return ROOST_MISMATCH;
-    return merging->other->kind->incremental.cut ? cut_other(merging, part_bytes) : take_whole(merging, frame, size);
+    if (!merging->other->kind->incremental.cut)
+        return take_whole(merging, frame, size);
+    status = cut_other(merging, part_bytes);
+    return status == ROOST_OK ? take_parts(merging) : status;
 }
 
 roost_status roost_merge_job_read_filter(roost_merge_job *merging, roost_filter *other, size_t part_bytes)
@@ -219,6 +229,7 @@ static bool is_part(const roost_merge_job *merging)
     return merging->other->imported && merging->other->kind->incremental.cut && merging->next >= merging->first_part;
 }
 
+/* The receiver's allocator, which may have a limit of its own, is not asked about what is shared. */
 static roost_status merge_part(const roost_merge_job *merging, roost_filter *filter, bool *changed)
 {
     const roost_filter *other = merging->other;
@@ -228,9 +239,14 @@ static roost_status merge_part(const roost_merge_job *merging, roost_filter *fil
     if (!same_configuration(filter, other))
         return ROOST_MISMATCH;
     roost_status status = prepare_import(filter, &join, &part, &account);
-    if (status == ROOST_OK)
-        *changed = commit_import(filter, &join);
-    return status;
+    if (status != ROOST_OK)
+        return status;
+    if (join.joined && !is_within(filter, &part, merging->environment.memory_limit)) {
+        imported_abandon(&join);
+        return ROOST_TOO_LARGE;
+    }
+    *changed = commit_import(filter, &join);
+    return ROOST_OK;
 }
 
 static roost_status step_delta(roost_merge_job *merging, roost_filter *filter, bool *changed, roost_bytes *encoded)
