@@ -581,7 +581,7 @@ static roost_status tombstones_take_in(struct value *value, const uint8_t *heade
     for (size_t done = 0, length; done < size; done += length, count++, before = entry) {
         length = read_entry(&entry, (const uint8_t *)body + done, size - done, form);
         if (!length || (count > 0 && compare_keys(&before, &entry) >= 0) ||
-            (entry.generation > LAST_GENERATION && encoding == ENCODE_COPY))
+            (entry.generation > LAST_GENERATION && encoding != ENCODE_MIRROR))
             return ROOST_CORRUPT;
         note(tombstones, entry.key, entry.size, generation_within(entry.generation), entry.time);
     }

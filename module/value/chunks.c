@@ -1,20 +1,122 @@
-/* See chunks.h. Loading uses only the position of an iterator. Older dumps have chunks of 16 MiB; both sizes are
-   accepted. Position 0 is header and body in one, which is what replicas are sent when a key is created. */
+/*
+ * See chunks.h. Loading uses only the position of an iterator. Older dumps have chunks of 16 MiB; both sizes are
+ * accepted. Position 0 is header and body in one, which is what replicas are sent when a key is created.
+ *
+ * Chunks are kept in blocks that never move, so that no chunk, small as it may be, makes the server copy all that came
+ * before it, and so that a thread can read them while the key is deleted, or gets another chunk:
+ *
+ *     blocks   1 MiB   1 MiB   16 MiB   what is left
+ *                                |
+ *     staged value, and each thread that decodes it: the last one frees them
+ */
 #include "chunks.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "module/base/checksum.h"
 #include "module/base/settings.h"
 
 #define FIRST_POSITION 1
+#define LEAST_BLOCK    ((uint64_t)1 << 20)
+#define LONG_TO_DECODE ((uint64_t)256 << 10)
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------- */
+
+struct block {
+    uint8_t *bytes;
+    size_t size, room;
+};
+
+struct blocks {
+    atomic_uint holders;
+    struct block *blocks;
+    size_t count, room; /* of blocks */
+    size_t size;        /* bytes in all */
+    size_t memory;
+};
+
+static struct blocks *blocks_make(void)
+{
+    struct blocks *blocks = RedisModule_Calloc(1, sizeof *blocks);
+    atomic_init(&blocks->holders, 1);
+    return blocks;
+}
+
+static void blocks_leave(struct blocks *blocks)
+{
+    if (atomic_fetch_sub(&blocks->holders, 1) != 1)
+        return;
+    for (size_t i = 0; i < blocks->count; i++)
+        RedisModule_Free(blocks->blocks[i].bytes);
+    RedisModule_Free(blocks->blocks);
+    RedisModule_Free(blocks);
+}
+
+static struct block *add_block(struct blocks *blocks, size_t room)
+{
+    if (!blocks->blocks || blocks->count == blocks->room) {
+        blocks->room = 2 * blocks->room + 4;
+        blocks->blocks = RedisModule_Realloc(blocks->blocks, blocks->room * sizeof *blocks->blocks);
+    }
+    struct block *block = &blocks->blocks[blocks->count++];
+    *block = (struct block){RedisModule_Alloc(room), 0, room};
+    blocks->memory += room;
+    return block;
+}
+
+static void block_append(struct block *block, const uint8_t *bytes, size_t size)
+{
+    if (size)
+        memcpy(block->bytes + block->size, bytes, size);
+    block->size += size;
+}
+
+/* `most`: how many bytes will come in all. */
+static void blocks_append(struct blocks *blocks, const uint8_t *bytes, size_t size, uint64_t most)
+{
+    struct block *last = blocks->count > 0 ? &blocks->blocks[blocks->count - 1] : NULL;
+    size_t room = last ? last->room - last->size : 0, first = size < room ? size : room;
+    if (last)
+        block_append(last, bytes, first);
+    if (size > first) {
+        uint64_t left = most - blocks->size - first, least = left < LEAST_BLOCK ? left : LEAST_BLOCK;
+        block_append(add_block(blocks, size - first > least ? size - first : (size_t)least), bytes + first, size - first);
+    }
+    blocks->size += size;
+}
+
+/* Whether these bytes are there at this place. */
+static bool blocks_have(const struct blocks *blocks, size_t at, const uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < blocks->count && size > 0; i++) {
+        const struct block *block = &blocks->blocks[i];
+        if (at >= block->size) {
+            at -= block->size;
+            continue;
+        }
+        size_t some = block->size - at < size ? block->size - at : size;
+        if (memcmp(block->bytes + at, bytes, some) != 0)
+            return false;
+        bytes += some;
+        size -= some;
+        at = 0;
+    }
+    return size == 0;
+}
+
+static void copy_blocks(uint8_t *bytes, const struct block *blocks, size_t count)
+{
+    for (size_t i = 0; i < count; bytes += blocks[i++].size)
+        memcpy(bytes, blocks[i].bytes, blocks[i].size);
+}
 
 /* ---- staged values ----------------------------------------------------------------------------------------------- */
 
 struct staged {
     struct value value;
-    uint8_t *bytes; /* header and body so far */
-    size_t size, room;
+    struct blocks *blocks;  /* header and body so far */
+    size_t header;          /* bytes of it */
     uint64_t whole;         /* the final size */
     long long next;         /* the expected position */
     enum redisbloom source; /* not REDISBLOOM_NONE: header and arrays of RedisBloom, and `next` is not used */
@@ -25,25 +127,21 @@ static struct value *staged_make(void)
     struct staged *staged = RedisModule_Calloc(1, sizeof *staged);
     staged->value.class = &staged_class;
     staged->value.bytes = sizeof *staged;
+    staged->blocks = blocks_make();
     return &staged->value;
 }
 
 static void staged_free(struct value *value)
 {
-    RedisModule_Free(((struct staged *)value)->bytes);
+    blocks_leave(((struct staged *)value)->blocks);
     RedisModule_Free(value);
 }
 
 static void staged_append(struct staged *staged, const void *bytes, size_t size)
 {
-    if (staged->size + size > staged->room) { /* by half, so that all chunks together are copied a few times */
-        size_t room = staged->size + size + staged->size / 2;
-        staged->bytes = RedisModule_Realloc(staged->bytes, room);
-        staged->value.bytes += room - staged->room;
-        staged->room = room;
-    }
-    memcpy(staged->bytes + staged->size, bytes, size);
-    staged->size += size;
+    staged->value.bytes -= staged->blocks->memory;
+    blocks_append(staged->blocks, bytes, size, staged->whole);
+    staged->value.bytes += staged->blocks->memory;
 }
 
 static roost_status staged_encode(struct value *value, struct value_bytes *bytes, enum encoding encoding)
@@ -52,13 +150,13 @@ static roost_status staged_encode(struct value *value, struct value_bytes *bytes
     struct header_place place = header_begin(bytes->header, value, encoding);
     header_write(&place, (uint64_t)staged->next, 8);
     header_write(&place, staged->source, 1);
-    header_end(bytes->header, place, staged->size);
+    header_end(bytes->header, place, staged->blocks->size);
     bytes->body.allocator = value_allocator(value);
-    bytes->body.data = value_allocate(value, staged->size);
+    bytes->body.data = value_allocate(value, staged->blocks->size);
     if (!bytes->body.data)
         return ROOST_NO_MEMORY;
-    bytes->body.size = staged->size;
-    memcpy(bytes->body.data, staged->bytes, staged->size);
+    bytes->body.size = staged->blocks->size;
+    copy_blocks(bytes->body.data, staged->blocks->blocks, staged->blocks->count);
     return ROOST_OK;
 }
 
@@ -70,6 +168,7 @@ static roost_status staged_begin(struct staged *staged, const void *bytes, size_
         (((const uint8_t *)bytes)[5] == staged_class.code && !mirrored))
         return ROOST_NOT_FRAME;
     staged->whole = HEADER_BYTES + body;
+    staged->header = HEADER_BYTES;
     staged->next = 2;
     if (size > staged->whole)
         return ROOST_CORRUPT;
@@ -85,7 +184,8 @@ static roost_status staged_begin_foreign(struct staged *staged, enum redisbloom 
     if (arrays == 0 || size - redisbloom_header_size(source, bytes, header) > arrays)
         return ROOST_NOT_FRAME;
     staged->source = source;
-    staged->whole = redisbloom_header_size(source, bytes, header) + arrays;
+    staged->header = redisbloom_header_size(source, bytes, header);
+    staged->whole = staged->header + arrays;
     staged_append(staged, bytes, size);
     return ROOST_OK;
 }
@@ -97,7 +197,7 @@ static roost_status staged_decode_foreign(struct staged *staged, uint64_t source
     size_t header = redisbloom_header_size((enum redisbloom)source, body, size);
     if (header == 0 || staged_begin_foreign(staged, (enum redisbloom)source, body, header, size) != ROOST_OK)
         return ROOST_CORRUPT;
-    return staged->size < staged->whole ? ROOST_OK : ROOST_CORRUPT;
+    return staged->blocks->size < staged->whole ? ROOST_OK : ROOST_CORRUPT;
 }
 
 static roost_status staged_decode(struct value *value, const uint8_t *header, const void *body, size_t size,
@@ -118,8 +218,11 @@ static roost_status staged_decode(struct value *value, const uint8_t *header, co
 
 static void staged_digest(struct value *value, uint8_t digest[16])
 {
-    const struct staged *staged = (const struct staged *)value;
-    sum128_bytes(checksum_wide(SUM128_START, staged->bytes, staged->size), digest);
+    const struct blocks *blocks = ((const struct staged *)value)->blocks;
+    uint8_t *bytes = RedisModule_Alloc(blocks->size);
+    copy_blocks(bytes, blocks->blocks, blocks->count);
+    sum128_bytes(checksum_wide(SUM128_START, bytes, blocks->size), digest);
+    RedisModule_Free(bytes);
 }
 
 static RedisModuleType *staged_type(const struct value *value)
@@ -152,28 +255,24 @@ static bool may_begin(const uint8_t *header, const RedisModuleKey *key)
     return value_class_may_be_at(value_class_of(header[5]), name);
 }
 
-static roost_status decode_staged(struct value **whole, enum redisbloom source, const uint8_t *bytes, size_t size,
-                                  enum encoding encoding)
+static roost_status decode_whole(struct value **whole, enum redisbloom source, const uint8_t *bytes, size_t size,
+                                 enum encoding encoding)
 {
     struct filter_value *filter = NULL;
     if (source == REDISBLOOM_NONE)
         return value_decode_whole(whole, bytes, size, encoding);
     *whole = NULL;
-    roost_status status = redisbloom_decode(&filter, source, bytes, size);
+    roost_status status = redisbloom_decode(&filter, source, bytes, size, encoding);
     if (status == ROOST_OK)
         *whole = &filter->value;
     return status;
 }
 
-/* Decodes a complete value. If it is not valid, the key stays as it was. */
-static roost_status finish(RedisModuleKey *key, enum redisbloom source, const uint8_t *bytes, size_t size,
-                           enum encoding encoding, filter_test *takes)
+/* A value that was decoded. If it may not be there, the key stays as it was. */
+static roost_status put_decoded(RedisModuleKey *key, struct value *whole, enum encoding encoding, filter_test *takes)
 {
-    struct value *whole;
-    roost_status status = decode_staged(&whole, source, bytes, size, encoding);
-    if (status == ROOST_OK && !is_taken(whole, takes))
-        status = ROOST_MISMATCH;
-    if (status == ROOST_OK && encoding == ENCODE_COPY &&
+    roost_status status = is_taken(whole, takes) ? ROOST_OK : ROOST_MISMATCH;
+    if (status == ROOST_OK && encoding != ENCODE_MIRROR &&
         !value_may_be_at(whole, RedisModule_GetKeyNameFromModuleKey(key)))
         status = ROOST_UNSUPPORTED;
     if (status == ROOST_OK)
@@ -183,18 +282,110 @@ static roost_status finish(RedisModuleKey *key, enum redisbloom source, const ui
     return status;
 }
 
-static roost_status take_first(RedisModuleKey *key, const void *bytes, size_t size, enum encoding encoding,
-                               filter_test *takes)
+static roost_status finish(RedisModuleKey *key, const uint8_t *bytes, size_t size, enum encoding encoding,
+                           filter_test *takes)
+{
+    struct value *whole;
+    roost_status status = decode_whole(&whole, REDISBLOOM_NONE, bytes, size, encoding);
+    return status == ROOST_OK ? put_decoded(key, whole, encoding, takes) : status;
+}
+
+/* ---- the last chunk ----------------------------------------------------------------------------------------------- */
+
+struct loading {
+    struct blocks *blocks;
+    struct block *first; /* as they were: a copy, without the last chunk */
+    size_t count, size;
+    roost_bytes last;
+    enum redisbloom source;
+    enum encoding encoding;
+    struct value *whole;
+    roost_status status;
+};
+
+static struct loading *loading_make(struct staged *staged, const void *last, size_t size, enum encoding encoding)
+{
+    struct loading *loading = RedisModule_Calloc(1, sizeof *loading);
+    struct blocks *blocks = staged->blocks;
+    atomic_fetch_add(&blocks->holders, 1);
+    *loading = (struct loading){.blocks = blocks,
+                                .first = RedisModule_Alloc((blocks->count + 1) * sizeof *loading->first),
+                                .count = blocks->count,
+                                .size = blocks->size,
+                                .last = {last, size},
+                                .source = staged->source,
+                                .encoding = encoding};
+    if (blocks->count > 0)
+        memcpy(loading->first, blocks->blocks, blocks->count * sizeof *loading->first);
+    return loading;
+}
+
+void loading_decode(struct loading *loading)
+{
+    uint8_t *bytes = RedisModule_Alloc(loading->size + loading->last.size);
+    copy_blocks(bytes, loading->first, loading->count);
+    if (loading->last.size)
+        memcpy(bytes + loading->size, loading->last.data, loading->last.size);
+    loading->status = decode_whole(&loading->whole, loading->source, bytes, loading->size + loading->last.size,
+                                   loading->encoding);
+    RedisModule_Free(bytes);
+}
+
+bool loading_is_current(const struct loading *loading, const struct value *value)
+{
+    return value && value->class == &staged_class && ((const struct staged *)value)->blocks == loading->blocks &&
+           loading->blocks->size == loading->size;
+}
+
+roost_status loading_put(struct loading *loading, RedisModuleKey *key, filter_test *takes)
+{
+    struct value *whole = loading->whole;
+    loading->whole = NULL;
+    return loading->status == ROOST_OK ? put_decoded(key, whole, loading->encoding, takes) : loading->status;
+}
+
+void loading_free(struct loading *loading)
+{
+    blocks_leave(loading->blocks);
+    RedisModule_Free(loading->first);
+    if (loading->whole)
+        value_free(loading->whole);
+    RedisModule_Free(loading);
+}
+
+static bool is_filter(const struct staged *staged)
+{
+    return staged->source != REDISBLOOM_NONE ||
+           value_class_of(staged->blocks->blocks[0].bytes[5]) == &filter_class;
+}
+
+/* At once, or later by the caller who asks for that. */
+static roost_status take_last(RedisModuleKey *key, struct staged *staged, const void *bytes, size_t size,
+                              const struct chunk_terms *terms, struct loading **later)
+{
+    struct loading *loading = loading_make(staged, bytes, size, terms->encoding);
+    if (later && staged->whole > LONG_TO_DECODE && is_filter(staged)) {
+        loading->encoding = ENCODE_CLIENT;
+        *later = loading;
+        return ROOST_OK;
+    }
+    loading_decode(loading);
+    roost_status status = loading_put(loading, key, terms->takes);
+    loading_free(loading);
+    return status;
+}
+
+static roost_status take_first(RedisModuleKey *key, const void *bytes, size_t size, const struct chunk_terms *terms)
 {
     struct staged *staged = (struct staged *)staged_make();
-    roost_status status =
-        size == HEADER_BYTES ? staged_begin(staged, bytes, size, encoding == ENCODE_MIRROR) : ROOST_NOT_FRAME;
-    if (status == ROOST_OK && encoding == ENCODE_COPY && staged->whole > settings.memory_limit)
+    bool mirrored = terms->encoding == ENCODE_MIRROR;
+    roost_status status = size == HEADER_BYTES ? staged_begin(staged, bytes, size, mirrored) : ROOST_NOT_FRAME;
+    if (status == ROOST_OK && !mirrored && staged->whole > settings.memory_limit)
         status = ROOST_TOO_LARGE;
-    if (status == ROOST_OK && encoding == ENCODE_COPY && !may_begin(bytes, key))
+    if (status == ROOST_OK && !mirrored && !may_begin(bytes, key))
         status = ROOST_UNSUPPORTED;
     if (status == ROOST_OK && staged->whole == HEADER_BYTES)
-        status = finish(key, REDISBLOOM_NONE, bytes, size, encoding, takes);
+        status = finish(key, bytes, size, terms->encoding, terms->takes);
     else if (status == ROOST_OK) {
         value_put(key, &staged->value);
         return ROOST_OK;
@@ -204,41 +395,36 @@ static roost_status take_first(RedisModuleKey *key, const void *bytes, size_t si
 }
 
 static roost_status take_next(RedisModuleKey *key, struct staged *staged, const void *bytes, size_t size,
-                              enum encoding encoding, filter_test *takes)
+                              const struct chunk_terms *terms, struct loading **later)
 {
-    uint64_t left = staged->whole - staged->size;
+    uint64_t left = staged->whole - staged->blocks->size;
     if (size == left ? size > CHUNK : size > left || (size != CHUNK && size != DUMPED_CHUNK))
         return ROOST_CORRUPT;
     if (staged->next == 1 << POSITION_BITS)
         return ROOST_TOO_LARGE;
-    if (size < left) {
-        staged_append(staged, bytes, size);
-        staged->next++;
-        return ROOST_OK;
-    }
-    size_t before = staged->size;
+    if (size == left)
+        return take_last(key, staged, bytes, size, terms, later);
     staged_append(staged, bytes, size);
-    roost_status status = finish(key, REDISBLOOM_NONE, staged->bytes, staged->size, encoding, takes);
-    if (status != ROOST_OK)
-        staged->size = before;
-    return status;
+    staged->next++;
+    return ROOST_OK;
 }
 
 /* ---- chunks of RedisBloom ---------------------------------------------------------------------------------------- */
 
-static roost_status take_foreign_header(RedisModuleKey *key, enum redisbloom source, const void *bytes, size_t size,
-                                        enum encoding encoding)
+static roost_status take_foreign_header(RedisModuleKey *key, const void *bytes, size_t size,
+                                        const struct chunk_terms *terms)
 {
     struct staged *staged = (struct staged *)staged_make();
-    size_t header = redisbloom_header_size(source, bytes, size);
+    bool mirrored = terms->encoding == ENCODE_MIRROR;
+    size_t header = redisbloom_header_size(terms->source, bytes, size);
     roost_status status = header == 0 ? ROOST_NOT_FRAME : ROOST_OK;
-    if (status == ROOST_OK && redisbloom_array_bytes(source, bytes, size) == 0)
+    if (status == ROOST_OK && redisbloom_array_bytes(terms->source, bytes, size) == 0)
         status = ROOST_NOT_FRAME;
     if (status == ROOST_OK)
-        status = staged_begin_foreign(staged, source, bytes, header, header);
-    if (status == ROOST_OK && encoding == ENCODE_COPY && staged->whole > settings.memory_limit)
+        status = staged_begin_foreign(staged, terms->source, bytes, header, header);
+    if (status == ROOST_OK && !mirrored && staged->whole > settings.memory_limit)
         status = ROOST_TOO_LARGE;
-    if (status == ROOST_OK && encoding == ENCODE_COPY &&
+    if (status == ROOST_OK && !mirrored &&
         !value_class_may_be_at(&filter_class, RedisModule_GetKeyNameFromModuleKey(key)))
         status = ROOST_UNSUPPORTED;
     if (status == ROOST_OK)
@@ -250,44 +436,43 @@ static roost_status take_foreign_header(RedisModuleKey *key, enum redisbloom sou
 
 /* The iterator is the offset in the arrays behind the chunk, plus one. A chunk that has come already may come again. */
 static roost_status take_foreign_chunk(RedisModuleKey *key, struct staged *staged, long long iterator,
-                                       const void *bytes, size_t size, enum encoding encoding, filter_test *takes)
+                                       const void *bytes, size_t size, const struct chunk_terms *terms,
+                                       struct loading **later)
 {
-    size_t header = redisbloom_header_size(staged->source, staged->bytes, staged->size);
-    uint64_t end = (uint64_t)iterator - 1 + header;
-    if (size == 0 || end > staged->whole || size > end - header)
+    uint64_t end = (uint64_t)iterator - 1 + staged->header;
+    if (size == 0 || end > staged->whole || size > end - staged->header)
         return ROOST_CORRUPT;
     size_t begin = (size_t)(end - size);
-    if (end <= staged->size)
-        return memcmp(staged->bytes + begin, bytes, size) == 0 ? ROOST_OK : ROOST_INVALID;
-    if (begin != staged->size)
+    if (end <= staged->blocks->size)
+        return blocks_have(staged->blocks, begin, bytes, size) ? ROOST_OK : ROOST_INVALID;
+    if (begin != staged->blocks->size)
         return ROOST_INVALID;
+    if (end == staged->whole)
+        return take_last(key, staged, bytes, size, terms, later);
     staged_append(staged, bytes, size);
-    if (staged->size < staged->whole)
-        return ROOST_OK;
-    roost_status status = finish(key, staged->source, staged->bytes, staged->size, encoding, takes);
-    if (status != ROOST_OK)
-        staged->size = begin;
-    return status;
+    return ROOST_OK;
 }
 
 roost_status chunks_load(RedisModuleKey *key, long long iterator, const void *bytes, size_t size,
-                         enum encoding encoding, filter_test *takes, enum redisbloom source)
+                         const struct chunk_terms *terms, struct loading **later)
 {
     long long position = iterator & ((1LL << POSITION_BITS) - 1);
     bool empty = RedisModule_KeyType(key) == REDISMODULE_KEYTYPE_EMPTY;
     struct value *value = empty ? NULL : RedisModule_ModuleTypeGetValue(key);
+    if (later)
+        *later = NULL;
     if (iterator == 0)
-        return empty ? finish(key, REDISBLOOM_NONE, bytes, size, encoding, takes) : ROOST_INVALID;
+        return empty ? finish(key, bytes, size, terms->encoding, terms->takes) : ROOST_INVALID;
     struct staged *staged = value && value->class == &staged_class ? (struct staged *)value : NULL;
     if (staged && staged->source != REDISBLOOM_NONE)
-        return source == staged->source && iterator > FIRST_POSITION
-                   ? take_foreign_chunk(key, staged, iterator, bytes, size, encoding, takes)
+        return terms->source == staged->source && iterator > FIRST_POSITION
+                   ? take_foreign_chunk(key, staged, iterator, bytes, size, terms, later)
                    : ROOST_INVALID;
-    if (source != REDISBLOOM_NONE && iterator == FIRST_POSITION && !header_is_ours(bytes, size))
-        return empty ? take_foreign_header(key, source, bytes, size, encoding) : ROOST_INVALID;
+    if (terms->source != REDISBLOOM_NONE && iterator == FIRST_POSITION && !header_is_ours(bytes, size))
+        return empty ? take_foreign_header(key, bytes, size, terms) : ROOST_INVALID;
     if (position == FIRST_POSITION)
-        return empty ? take_first(key, bytes, size, encoding, takes) : ROOST_INVALID;
+        return empty ? take_first(key, bytes, size, terms) : ROOST_INVALID;
     if (!staged || staged->next != position)
         return ROOST_INVALID;
-    return take_next(key, staged, bytes, size, encoding, takes);
+    return take_next(key, staged, bytes, size, terms, later);
 }

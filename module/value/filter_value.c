@@ -149,13 +149,18 @@ roost_status filter_value_new(struct filter_value **filter, const roost_config *
 }
 
 /* What a primary, or a file of the server, has is not refused. */
+static bool has_no_limit(enum encoding encoding)
+{
+    return encoding == ENCODE_MIRROR || (encoding == ENCODE_COPY && (is_decided_elsewhere() || is_importing()));
+}
+
 roost_status filter_value_import(struct filter_value **filter, const roost_config *config, struct shown shown,
-                                 const roost_imported_part *parts, size_t count)
+                                 const roost_imported_part *parts, size_t count, enum encoding encoding)
 {
     struct filter_value *made = (struct filter_value *)filter_make();
     made->shown = shown;
     made->inserted_known = true;
-    made->value.limit = is_decided_elsewhere() || is_importing() ? 0 : settings.memory_limit;
+    made->value.limit = has_no_limit(encoding) ? 0 : settings.memory_limit;
     roost_environment environment = environment_of(made);
     roost_status status = roost_filter_new(&made->filter, config, &environment);
     if (status == ROOST_OK)
@@ -322,7 +327,7 @@ static roost_status filter_decode(struct value *value, const uint8_t *header, co
     if (!read_fields(filter, header))
         return ROOST_CORRUPT;
     /* the server replicates COPY and RESTORE itself; no limit applies to the copies on replicas and in the AOF */
-    bool decided = encoding == ENCODE_MIRROR || is_decided_elsewhere() || is_importing();
+    bool decided = has_no_limit(encoding);
     value->limit = decided ? 0 : settings.memory_limit;
     roost_environment environment = environment_of(filter);
     roost_status status = roost_filter_decode(&filter->filter, body, size, &environment);
@@ -339,7 +344,7 @@ roost_status filter_value_copy(struct filter_value **copy, struct filter_value *
 {
     struct filter_value *made = (struct filter_value *)filter_make();
     roost_copy_job *copying = NULL;
-    bool decided = is_decided_elsewhere() || is_importing(), done = false;
+    bool decided = has_no_limit(ENCODE_COPY), done = false;
     made->shown = filter->shown;
     made->inserted = filter->inserted;
     made->inserted_known = filter->inserted_known;

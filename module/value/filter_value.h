@@ -109,7 +109,7 @@ roost_status filter_value_new(struct filter_value **filter, const roost_config *
 
 /* With parts of another program's filters (roost/imported.h). */
 roost_status filter_value_import(struct filter_value **filter, const roost_config *config, struct shown shown,
-                                 const roost_imported_part *parts, size_t count);
+                                 const roost_imported_part *parts, size_t count, enum encoding encoding);
 
 /* From the frame of a state. Within the memory limit; windows and counters must not be ahead of the clock. */
 roost_status filter_value_decode(struct filter_value **filter, const void *frame, size_t size);

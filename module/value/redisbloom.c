@@ -30,6 +30,7 @@
 /* What is known before the arrays are. */
 struct description {
     enum redisbloom kind;
+    enum encoding encoding; /* what it is decoded for */
     uint32_t options, growth;                    /* Bloom */
     uint64_t buckets, deleted;                   /* cuckoo */
     uint64_t bucket_size, iterations, expansion; /* cuckoo */
@@ -63,7 +64,8 @@ static roost_status make_bloom(struct filter_value **filter, const struct descri
                                  .expansion = within(description->growth, 1, MOST_NUMBER),
                                  .fixed = fixed};
     roost_config config = bf_config(&options);
-    return filter_value_import(filter, &config, bf_shown(&options), description->parts, description->count);
+    return filter_value_import(filter, &config, bf_shown(&options), description->parts, description->count,
+                               description->encoding);
 }
 
 static roost_status make_cuckoo(struct filter_value **filter, const struct description *description)
@@ -74,7 +76,8 @@ static roost_status make_cuckoo(struct filter_value **filter, const struct descr
                                  .iterations = (long long)description->iterations,
                                  .expansion = (long long)description->expansion};
     roost_config config = cf_config(&options);
-    return filter_value_import(filter, &config, cf_shown(&options), description->parts, description->count);
+    return filter_value_import(filter, &config, cf_shown(&options), description->parts, description->count,
+                               description->encoding);
 }
 
 static roost_status make(struct filter_value **filter, const struct description *description)
@@ -229,9 +232,10 @@ uint64_t redisbloom_array_bytes(enum redisbloom kind, const uint8_t *header, siz
     return has_known_hash(header, redisbloom_header_size(kind, header, size), size) ? arrays : 0;
 }
 
-roost_status redisbloom_decode(struct filter_value **filter, enum redisbloom kind, const uint8_t *bytes, size_t size)
+roost_status redisbloom_decode(struct filter_value **filter, enum redisbloom kind, const uint8_t *bytes, size_t size,
+                               enum encoding encoding)
 {
-    struct description description = {.kind = kind};
+    struct description description = {.kind = kind, .encoding = encoding};
     uint64_t arrays;
     *filter = NULL;
     if (!describe(&description, bytes, size, &arrays))

@@ -30,7 +30,8 @@ uint64_t redisbloom_array_bytes(enum redisbloom kind, const uint8_t *header, siz
 size_t redisbloom_header_size(enum redisbloom kind, const uint8_t *bytes, size_t size);
 
 /* From a header and all arrays behind it. */
-roost_status redisbloom_decode(struct filter_value **filter, enum redisbloom kind, const uint8_t *bytes, size_t size);
+roost_status redisbloom_decode(struct filter_value **filter, enum redisbloom kind, const uint8_t *bytes, size_t size,
+                               enum encoding encoding);
 
 /* From an RDB file. On failure the log says why. */
 roost_status redisbloom_load(struct filter_value **filter, enum redisbloom kind, RedisModuleIO *io, int version);

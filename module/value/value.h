@@ -37,8 +37,9 @@ struct value_bytes {
 
 /* What a value is encoded for. */
 enum encoding {
-    ENCODE_COPY,  /* another object: the identity is left out */
-    ENCODE_MIRROR /* the same object on a replica of the server, or in a file that the server itself will load */
+    ENCODE_COPY,   /* another object: the identity is left out */
+    ENCODE_MIRROR, /* the same object on a replica of the server, or in a file that the server itself will load */
+    ENCODE_CLIENT  /* decoding: as ENCODE_COPY, and certainly by a client; the state of the server is not looked at */
 };
 
 struct value_class {

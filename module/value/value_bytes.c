@@ -222,7 +222,7 @@ roost_status value_decode(struct value **value, const uint8_t header[HEADER_BYTE
         return ROOST_CORRUPT;
     struct value *made = class->make();
     made->generation = header_number(header, 8, 8);
-    if (made->generation > LAST_GENERATION && encoding == ENCODE_COPY) {
+    if (made->generation > LAST_GENERATION && encoding != ENCODE_MIRROR) {
         value_free(made);
         return ROOST_CORRUPT;
     }

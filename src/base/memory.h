@@ -44,7 +44,7 @@ struct memory_account {
     memory_counter *count;
 };
 
-static inline void account_count(const struct memory_account *account, void *memory, bool more)
+static inline void count_shared(const struct memory_account *account, void *memory, bool more)
 {
     if (account->count)
         account->count(account->allocator.context, memory, more);

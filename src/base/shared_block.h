@@ -25,7 +25,7 @@ static inline bool block_is_shared(const struct shared_block *block)
 
 static inline void block_share(struct shared_block *block, const struct memory_account *account)
 {
-    account_count(account, block, true);
+    count_shared(account, block, true);
     atomic_fetch_add_explicit(&block->others, 1, memory_order_relaxed);
 }
 
@@ -34,10 +34,10 @@ static inline void block_share(struct shared_block *block, const struct memory_a
 static inline void block_leave(struct shared_block *block, const struct memory_account *account)
 {
     if (block && block_is_shared(block)) {
-        account_count(account, block, false);
+        count_shared(account, block, false);
         if (atomic_fetch_sub_explicit(&block->others, 1, memory_order_acq_rel) != 0)
             return;
-        account_count(account, block, true);
+        count_shared(account, block, true);
     }
     memory_release(&account->allocator, block);
 }

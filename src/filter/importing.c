@@ -67,7 +67,7 @@ roost_status write_imported_changes(const roost_filter *filter, struct bit_write
 
 /* ---- join --------------------------------------------------------------------------------------------------------- */
 
-bool is_within(const roost_filter *filter, const struct imported *other, uint64_t limit)
+bool fits_with(const roost_filter *filter, const struct imported *other, uint64_t limit)
 {
     uint64_t taken = filter->kind->report.memory(filter) + imported_memory(filter->imported);
     return taken <= limit && imported_memory(other) <= limit - taken;
@@ -82,7 +82,7 @@ roost_status prepare_import(roost_filter *filter, struct imported_join *join, co
         return ROOST_CORRUPT;
     roost_status status =
         imported_prepare(join, filter->imported, other, &account, may_share(&account, account_of_other));
-    if (status != ROOST_OK || !join->joined || is_within(filter, other, filter->environment.common->memory_limit))
+    if (status != ROOST_OK || !join->joined || fits_with(filter, other, filter->environment.common->memory_limit))
         return status;
     imported_abandon(join);
     return ROOST_TOO_LARGE;
@@ -118,7 +118,7 @@ roost_status adopt_import(roost_filter *filter, struct imported *imported)
     if (!imported)
         return ROOST_OK;
     roost_status status = !can_import(filter, imported)        ? ROOST_CORRUPT
-                          : !is_within(filter, imported, filter->environment.common->memory_limit) ? ROOST_TOO_LARGE
+                          : !fits_with(filter, imported, filter->environment.common->memory_limit) ? ROOST_TOO_LARGE
                                                                : ROOST_OK;
     if (status == ROOST_OK)
         filter->imported = imported;

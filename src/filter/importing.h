@@ -13,7 +13,7 @@ bool can_import(const roost_filter *filter, const struct imported *imported);
 roost_status prepare_import(roost_filter *filter, struct imported_join *join, const struct imported *other,
                             const struct memory_account *account_of_other);
 /* Whether the filter takes at most `limit` bytes with these parts, which it does not have. */
-bool is_within(const roost_filter *filter, const struct imported *other, uint64_t limit);
+bool fits_with(const roost_filter *filter, const struct imported *other, uint64_t limit);
 /* Whether there was anything new. */
 bool commit_import(roost_filter *filter, struct imported_join *join);
 

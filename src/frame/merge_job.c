@@ -241,7 +241,7 @@ static roost_status merge_part(const roost_merge_job *merging, roost_filter *fil
     roost_status status = prepare_import(filter, &join, &part, &account);
     if (status != ROOST_OK)
         return status;
-    if (join.joined && !is_within(filter, &part, merging->environment.memory_limit)) {
+    if (join.joined && !fits_with(filter, &part, merging->environment.memory_limit)) {
         imported_abandon(&join);
         return ROOST_TOO_LARGE;
     }

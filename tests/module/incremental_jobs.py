@@ -3,6 +3,8 @@
 import contextlib
 import itertools
 import os
+import random
+import struct
 import threading
 
 import redis
@@ -649,6 +651,93 @@ def test_dumps_without_room_or_snapshots():
         s("ROOST.ADD", keys[3], "changed")
         assert "invalid iterator" in s.error("ROOST.DUMP", keys[3], dumps[keys[3]][0][0])
         assert "invalid iterator" in s.error("ROOST.DUMP", keys[4], dumps[keys[5]][0][0])
+
+
+def redisbloom_chunks(megabytes):
+    """A cuckoo filter as RedisBloom dumps it, with random fingerprints; a last chunk of a kilobyte."""
+    size, last = megabytes << 20, 1024
+    content = random.randbytes(size)
+    chunks = [(1, struct.pack("<QQQQHHH", 1, size // 4, 0, 1, 4, 20, 1))]
+    for begin in list(range(0, size - last, 1 << 20)):
+        end = min(begin + (1 << 20), size - last)
+        chunks.append((end + 1, content[begin:end]))
+    return chunks + [(size + 1, content[-last:])]
+
+
+def load(s, command, key, chunks):
+    for iterator, data in chunks:
+        assert s(command, key, iterator, data) == b"OK"
+
+
+def test_the_last_chunk_of_a_large_value():
+    """A thread decodes it, whatever happens to the key meanwhile."""
+    with primary_and_replica() as (s, replica):
+        chunks = redisbloom_chunks(2)
+        begin, (iterator, data) = chunks[:-1], chunks[-1]
+        load(s, "CF.LOADCHUNK", "imported", chunks)
+        digest = s.digest("imported")
+        s("ROOST.MERGESTORE", "large", "imported"), s("CF.ADD", "large", "x")
+        for command, key, parts in (("CF.LOADCHUNK", "imported", chunks), ("ROOST.RESTORE", "large", dumped(s, "large"))):
+            expected = s.digest(key)
+            load(s, command, "again", parts[:-1])
+            damaged = parts[-1][1][:-9] + bytes(9)
+            if command == "ROOST.RESTORE":
+                assert "data" in s.error(command, "again", parts[-1][0], damaged)
+            assert isinstance(s.error("ROOST.DIGEST", "again"), str), "it is staged as before"
+            first, second = (Waiting(s, command, "again", *parts[-1]) for _ in range(2))
+            answers = [first.answer(), second.answer()]
+            assert "OK" in answers and s.digest("again") == expected, answers
+            s("DEL", "again")
+            load(s, command, "again", parts[:-1])
+            with s.client.pipeline(transaction=True) as transaction:  # where nobody can wait
+                transaction.execute_command(command, "again", *parts[-1])
+                assert transaction.execute() == [b"OK"] and s.digest("again") == expected
+            s("DEL", "again")
+        for change in ("DEL", "again"), ("RENAME", "again", "elsewhere"), ("SET", "again", "text"), ("FLUSHALL",):
+            for _ in range(20):  # until it comes in time
+                s("DEL", "again", "elsewhere"), load(s, "CF.LOADCHUNK", "again", begin)
+                loading = Waiting(s, "CF.LOADCHUNK", "again", iterator, data)
+                s(*change)
+                answer = loading.answer()
+                if answer != "OK":
+                    assert "STALE the key has changed while it was loaded" in str(answer), answer
+                    break
+        caught_up(replica, s)
+        assert s("DBSIZE") == replica("DBSIZE") == 0
+        load(s, "CF.LOADCHUNK", "again", begin)
+        loading = Waiting(s, "CF.LOADCHUNK", "again", iterator, data)
+        s("CLIENT", "PAUSE", 100, "WRITE")
+        assert loading.answer() == "OK" and s.digest("again") == digest
+        caught_up(replica, s), same_digests(s, replica, ["again"])
+
+
+def test_mergestore_of_imported_parts():
+    """The destination shares them with the source, on replicas and after a restart from the append-only file, too."""
+    with servers(lambda: Server("--appendonly", "yes", "--aof-use-rdb-preamble", "no", port=free()), lambda: Server(port=free())) as (s, replica):
+        replicate(replica, s)
+        chunks = redisbloom_chunks(4)
+        load(s, "CF.LOADCHUNK", "a", chunks)
+        s("CF.ADD", "a", "new"), s("CF.RESERVE", "b", 1000)
+        before = s.client.info("stats")["total_net_output_bytes"]
+        assert s("ROOST.MERGESTORE", "both", "a") == b"OK" and s("ROOST.MERGESTORE", "a", "a") == b"OK"
+        assert s.digest("both") == s.digest("a") and s("CF.EXISTS", "both", "new") == 1
+        caught_up(replica, s)
+        assert s.client.info("stats")["total_net_output_bytes"] - before < 1 << 20, "replicas get no copy"
+        removed = [item for item in range(3000) if s("CF.DEL", "both", item)]
+        assert removed and s.digest("both") != s.digest("a"), "the source has them still"
+        assert all(s("CF.MEXISTS", "a", *removed))
+        caught_up(replica, s), same_digests(s, replica, ["a", "both"])
+        digests = [s.digest(key) for key in ("a", "both")]
+        s("ROOST.MERGESTORE", "a", "a", "both")
+        assert s.digest("a") == digests[1]
+        caught_up(replica, s), same_digests(s, replica, ["a", "both"])
+        s.restart()
+        assert [s.digest(key) for key in ("a", "both")] == [digests[1]] * 2
+        if not SANITIZED:
+            used = s.client.info("memory")["used_memory"]
+            for i in range(8):
+                s("ROOST.MERGESTORE", f"copy-{i}", "a")
+            assert s.client.info("memory")["used_memory"] - used < 4 << 20
 
 
 SLOW_PATHS = {"batches": lambda s: s("ROOST.ADD", "here", *range(10**6, 10**6 + 60000)), "merges": lambda s: s("ROOST.MERGE", "here", frame_of(s, "there")),

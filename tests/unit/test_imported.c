@@ -782,6 +782,8 @@ static void merge_by_job(roost_filter *filter, roost_filter *source, const roost
     roost_merge_job *merging;
     roost_bytes encoded;
     bool changed, done = false;
+    assert_ok(roost_filter_merge_imported(filter, &changed, source));
+    assert_true(changed);
     assert_ok(roost_merge_job_new(&merging, filter, environment));
     assert_ok(roost_merge_job_read_filter(merging, source, 4096));
     while (!done)
