@@ -18,7 +18,9 @@
 #include "errors.h"
 #include "keys.h"
 
-#define FEW 32 /* keys for which releasing the GIL takes longer than it is worth */
+#define FEW        32 /* keys for which releasing the GIL takes longer than it is worth */
+#define AHEAD      24 /* objects between the one that is worked on and the one that is fetched */
+#define CACHE_LINE 64
 
 /* ---- blocks of objects ---------------------------------------------------------------------------------------------- */
 
@@ -137,16 +139,31 @@ static void objects_close(struct objects *objects)
     Py_XDECREF(objects->iterator);
 }
 
-/* A new reference, or NULL at the end or with an exception. A list may change meanwhile. */
+/* Objects of a long list are anywhere in memory, and each is a miss of the cache or two: its count of references, and
+   the characters behind it. So they are fetched while others before them are worked on. */
+static void fetch_soon(PyObject *object)
+{
+    __builtin_prefetch(object, 1);
+    __builtin_prefetch((const char *)object + CACHE_LINE);
+}
+
+/* A borrowed reference of a list, which may change meanwhile, or of a tuple; NULL behind its end. */
+static PyObject *item_of(const struct objects *objects, Py_ssize_t place)
+{
+    if (objects->list)
+        return place < PyList_Size(objects->list) ? PyList_GetItem(objects->list, place) : NULL;
+    return place < PyTuple_Size(objects->tuple) ? PyTuple_GetItem(objects->tuple, place) : NULL;
+}
+
+/* A new reference, or NULL at the end or with an exception. */
 static PyObject *objects_next(struct objects *objects)
 {
     if (objects->iterator)
         return PyIter_Next(objects->iterator);
-    PyObject *object = NULL;
-    if (objects->list && objects->next < PyList_Size(objects->list))
-        object = PyList_GetItem(objects->list, objects->next++);
-    else if (objects->tuple && objects->next < PyTuple_Size(objects->tuple))
-        object = PyTuple_GetItem(objects->tuple, objects->next++);
+    PyObject *object = item_of(objects, objects->next), *ahead = item_of(objects, objects->next + AHEAD);
+    if (ahead)
+        fetch_soon(ahead);
+    objects->next += object != NULL;
     Py_XINCREF(object);
     return object;
 }
