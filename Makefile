@@ -25,6 +25,7 @@
 #   make check-js   its tests in Node;  make check-browser  the package and the playground in Chromium (needs the npm registry)
 #   make play       the playground, served on this machine;  make web  the same as one file, build/web/index.html
 #   make fuzz-js    hostile calls of the package, for FUZZ_SECONDS;  make bench-js  beside two packages of npm
+#   make prove      contracts of C functions, and decoders on any bytes, by Frama-C
 #   make docs       the HTML reference of the C library at build/docs/html
 #   make repro      the papers' figures, as CSV and pictures below eval/results, and in docs/evaluation.md
 #   make exhaust    the tiny universe, deep;  make fuzz   the fuzzers, for FUZZ_SECONDS each
@@ -38,7 +39,7 @@ LINK_SECONDS ?= 600
 SIMULATE_STEPS ?= 100000000
 FUZZERS = decode operations session reconcile exchange section
 
-.PHONY: all module deb check-deb python check-python bench-python fuzz-python run run-redis check check-long check-redis check-servers check-link check-threads check-platforms install uninstall dist bench bench-redis bench-link bench-small bench-instructions bench-cli bench-growth docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean js check-js check-browser fuzz-js bench-js web play
+.PHONY: all module deb check-deb python check-python bench-python fuzz-python run run-redis check check-long check-redis check-servers check-link check-threads check-platforms install uninstall dist prove bench bench-redis bench-link bench-small bench-instructions bench-cli bench-growth docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean js check-js check-browser fuzz-js bench-js web play
 
 all: build/build.ninja
 	@packaging/compile build
@@ -215,6 +216,10 @@ web: js
 
 play: web
 	@node web/serve.js build/web
+
+prove:
+	@packaging/dependencies prove
+	@proofs/prove
 
 docs:
 	@packaging/dependencies docs

@@ -43,9 +43,15 @@ void bit_writer_reserve(struct bit_writer *writer, size_t bytes)
 void write_long_rice(struct bit_writer *writer, uint64_t value, unsigned parameter)
 {
     uint64_t zeros = value >> parameter, low = value & ((UINT64_C(1) << parameter) - 1);
+    /*@ loop invariant sound_writer(writer) && writer_goes_on{Pre, Here}(writer);
+        loop assigns zeros, writer->buffer.size, writer->pending, writer->pending_bits, writer->failed,
+                     writer->buffer.data[0 .. writer->room - 1]; */
     for (; zeros > 48; zeros -= 48)
         write_bits(writer, 0, 48);
     write_bits(writer, UINT64_C(1) << zeros, (unsigned)zeros + 1);
+    /*@ loop invariant parameter <= 63 && sound_writer(writer) && writer_goes_on{Pre, Here}(writer);
+        loop assigns parameter, low, writer->buffer.size, writer->pending, writer->pending_bits, writer->failed,
+                     writer->buffer.data[0 .. writer->room - 1]; */
     for (; parameter > 32; parameter -= 32, low >>= 32)
         write_bits(writer, low, 32);
     write_bits(writer, low, parameter);
@@ -55,12 +61,21 @@ void write_long_rice(struct bit_writer *writer, uint64_t value, unsigned paramet
 #define CODES_AT_ONCE 64
 
 /* As many codes of up to 56 bits as come first, with the bits that are pending in registers. Returns how many. */
+/*@ requires sound_writer(writer) && !writer->failed && count <= CODES_AT_ONCE && parameter <= 55;
+    requires writer->buffer.size + count * 8 + 8 <= writer->room && \valid_read(values + (0 .. count - 1));
+    requires \separated(values + (0 .. count - 1), writer, writer->buffer.data + (0 .. writer->room - 1));
+    assigns writer->pending, writer->pending_bits, writer->buffer.size, writer->buffer.data[0 .. writer->room - 1];
+    ensures sound_writer(writer) && writer_goes_on{Pre, Post}(writer) && \result <= count; */
 static size_t write_short_codes(struct bit_writer *writer, const uint64_t *values, size_t count, unsigned parameter)
 {
     uint8_t *next = writer->buffer.data + writer->buffer.size;
     uint64_t pending = writer->pending, low_mask = (UINT64_C(1) << parameter) - 1;
     unsigned bits = writer->pending_bits;
     size_t done = 0;
+    /*@ loop invariant done <= count && bits <= 7;
+        loop invariant \exists integer end; next == writer->buffer.data + end &&
+                       writer->buffer.size <= end <= writer->buffer.size + done * 8;
+        loop assigns done, bits, pending, next, writer->buffer.data[0 .. writer->room - 1]; */
     for (; done < count; done++) {
         uint64_t zeros = values[done] >> parameter;
         if (zeros > 55 - parameter)
@@ -80,6 +95,9 @@ static size_t write_short_codes(struct bit_writer *writer, const uint64_t *value
 
 void write_rice_list(struct bit_writer *writer, const uint64_t *values, size_t count, unsigned parameter)
 {
+    /*@ loop invariant done <= count && sound_writer(writer) && writer_goes_on{Pre, Here}(writer);
+        loop assigns done, writer->buffer.size, writer->pending, writer->pending_bits, writer->failed,
+                     writer->buffer.data[0 .. writer->room - 1]; */
     for (size_t done = 0; done < count && !writer->failed;) {
         size_t some = count - done < CODES_AT_ONCE ? count - done : CODES_AT_ONCE;
         bit_writer_reserve(writer, some * sizeof(uint64_t));
@@ -113,6 +131,9 @@ void write_byte(struct bit_writer *writer, uint8_t byte)
 
 void write_varint(struct bit_writer *writer, uint64_t value)
 {
+    /*@ loop invariant sound_writer(writer) && writer_goes_on{Pre, Here}(writer);
+        loop assigns value, writer->buffer.size, writer->pending, writer->pending_bits, writer->failed,
+                     writer->buffer.data[0 .. writer->room - 1]; */
     for (; value >= 0x80; value >>= 7)
         write_byte(writer, (uint8_t)(value | 0x80));
     write_byte(writer, (uint8_t)value);
@@ -142,6 +163,7 @@ void write_array(struct bit_writer *writer, const void *bytes, size_t size)
         writer->lent->items[writer->lent->count++] = (struct lent_bytes){writer->buffer.size, bytes, size};
 }
 
+//@ requires \valid(reader); assigns reader->failed; ensures reader->failed && \result == 0;
 static uint64_t refuse(struct bit_reader *reader)
 {
     reader->failed = true;
@@ -149,6 +171,7 @@ static uint64_t refuse(struct bit_reader *reader)
 }
 
 /* Gets the bytes below `end`, which is not beyond the last one. */
+//@ requires sound_reader(reader) && end <= reader->size; assigns \nothing; ensures \result == true;
 static bool fetch(struct bit_reader *reader, size_t end)
 {
     if (end <= reader->ready)
@@ -171,9 +194,14 @@ uint64_t reader_next_window(struct bit_reader *reader)
 }
 
 /* Counts the zeros of a unary number; the limit keeps `value << parameter` within 64 bits. */
+/*@ requires sound_reader(reader); assigns reader->position, reader->failed;
+    ensures sound_reader(reader) && reader_goes_on{Pre, Post}(reader) && \result <= limit;
+    ensures !reader->failed ==> reader->position > \old(reader->position); */
 static uint64_t read_unary(struct bit_reader *reader, uint64_t limit)
 {
     uint64_t zeros = 0;
+    /*@ loop invariant sound_reader(reader) && reader_goes_on{Pre, Here}(reader) && zeros <= limit;
+        loop assigns zeros, reader->position, reader->failed; */
     while (!reader->failed) {
         uint64_t window = reader_window(reader) & ((UINT64_C(1) << 56) - 1);
         unsigned run = window ? lowest_bit(window) : 56;
@@ -201,10 +229,13 @@ uint64_t read_long_rice(struct bit_reader *reader, unsigned parameter)
  * chain of steps that wait for one another; of these the load of the next word is the longest, and one load serves
  * several codes. Returns the bits of all of them; more than 57: they are longer, and the values are void.
  */
+/*@ requires codes <= 4 && parameter <= 55 && \valid(values + (0 .. codes - 1));
+    assigns values[0 .. codes - 1]; ensures codes <= \result <= codes * 119; */
 static ALWAYS_INLINE unsigned read_codes_of_word(uint64_t word, uint64_t *values, unsigned codes, unsigned parameter)
 {
     const uint64_t low_mask = (UINT64_C(1) << parameter) - 1;
     unsigned bits = 0;
+    /*@ loop invariant i <= codes && i <= bits <= i * 119; loop assigns i, bits, word, values[0 .. codes - 1]; */
     for (unsigned i = 0; i < codes; i++) {
         unsigned zeros = lowest_bit(word | UINT64_C(1) << 63), length = zeros + 1 + parameter;
         values[i] = (uint64_t)zeros << parameter | (word >> zeros >> 1 & low_mask);
@@ -215,10 +246,16 @@ static ALWAYS_INLINE unsigned read_codes_of_word(uint64_t word, uint64_t *values
 }
 
 /* As many codes as come first, some at a time, while whole words can be read and have so many. Returns how many. */
+/*@ requires sound_reader(reader) && 1 <= codes <= 4 && parameter <= 55 && \valid(values + (0 .. count - 1));
+    requires \separated(reader, values + (0 .. count - 1));
+    assigns reader->position, values[0 .. count - 1];
+    ensures sound_reader(reader) && reader_goes_on{Pre, Post}(reader) && \result <= count; */
 static ALWAYS_INLINE size_t read_by_words(struct bit_reader *reader, uint64_t *values, size_t count, unsigned codes,
                                           unsigned parameter)
 {
     size_t position = reader->position, done = 0;
+    /*@ loop invariant done <= count && \at(reader->position, Pre) <= position <= reader->size * 8;
+        loop assigns position, done, values[0 .. count - 1]; */
     while (count - done >= codes && position / 8 + 8 <= reader->ready) {
         uint64_t word = load_word(reader->bytes + position / 8) >> (position & 7);
         unsigned bits = read_codes_of_word(word, values + done, codes, parameter);
@@ -234,6 +271,10 @@ static ALWAYS_INLINE size_t read_by_words(struct bit_reader *reader, uint64_t *v
 /* Codes are two bits longer than the parameter, on average, and hardly ever as much as this. */
 #define UNUSUAL(parameter) ((parameter) + 9)
 
+/*@ requires sound_reader(reader) && parameter <= 55 && \valid(values + (0 .. count - 1));
+    requires \separated(reader, values + (0 .. count - 1));
+    assigns reader->position, values[0 .. count - 1];
+    ensures sound_reader(reader) && reader_goes_on{Pre, Post}(reader) && \result <= count; */
 static size_t read_short_codes(struct bit_reader *reader, uint64_t *values, size_t count, unsigned parameter)
 {
     if (4 * UNUSUAL(parameter) <= 57)
@@ -247,6 +288,8 @@ static size_t read_short_codes(struct bit_reader *reader, uint64_t *values, size
 
 void read_rice_list(struct bit_reader *reader, uint64_t *values, size_t count, unsigned parameter)
 {
+    /*@ loop invariant done <= count + 1 && sound_reader(reader) && reader_goes_on{Pre, Here}(reader);
+        loop assigns done, reader->position, reader->failed, values[0 .. count - 1]; */
     for (size_t done = 0; done < count; done++) {
         if (!reader->failed && parameter <= 55)
             done += read_short_codes(reader, values + done, count - done, parameter);
@@ -280,6 +323,10 @@ uint8_t read_byte(struct bit_reader *reader)
 uint64_t read_varint(struct bit_reader *reader)
 {
     uint64_t value = 0;
+    /*@ loop invariant shift <= 70 && shift % 7 == 0 && sound_reader(reader) && reader_goes_on{Pre, Here}(reader);
+        loop invariant reader->position == \at(reader->position, Pre) + shift / 7 * 8;
+        loop invariant shift > 0 ==> !reader->failed;
+        loop assigns value, shift, reader->position, reader->failed; */
     for (unsigned shift = 0; shift < 64; shift += 7) {
         uint8_t byte = read_byte(reader);
         if (reader->failed || (shift == 63 && byte > 1) || (shift > 0 && byte == 0))

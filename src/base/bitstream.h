@@ -48,6 +48,19 @@ struct bit_writer {
     bool failed; /* out of memory or room */
 };
 
+/*
+ * What `make prove` shows of a writer with a room of the caller's: it is sound before and after each call, so nothing
+ * is written beyond its room, and its bytes only become more. Room that grows is for bit_writer_reserve alone.
+ */
+/*@ predicate sound_writer(struct bit_writer *writer) =
+      \valid(writer) && writer->fixed && writer->lent == \null && writer->pending_bits <= 7 &&
+      writer->buffer.size <= writer->room <= SIZE_MAX / 16 && \valid(writer->buffer.data + (0 .. writer->room - 1)) &&
+      \separated(writer, writer->buffer.data + (0 .. writer->room - 1));
+    predicate writer_goes_on{Before, After}(struct bit_writer *writer) =
+      \at(writer->buffer.size, After) >= \at(writer->buffer.size, Before) &&
+      (\at(writer->failed, Before) ==> \at(writer->failed, After));
+*/
+
 /* Writes into memory of the caller's, which must be 8 bytes larger than what is written; nothing to release. */
 static inline struct bit_writer bit_writer_over(void *memory, size_t room)
 {
@@ -56,8 +69,17 @@ static inline struct bit_writer bit_writer_over(void *memory, size_t room)
 void bit_writer_init(struct bit_writer *writer, roost_allocator allocator);
 void bit_writer_release(struct bit_writer *writer);
 /* Makes room for so many more bytes at once. */
+/*@ requires sound_writer(writer) && bytes <= SIZE_MAX / 4; assigns writer->failed;
+    ensures sound_writer(writer) && writer_goes_on{Pre, Post}(writer);
+    ensures writer->failed || writer->buffer.size + bytes + 8 <= writer->room; */
 void bit_writer_reserve(struct bit_writer *writer, size_t bytes);
 
+/*@ requires sound_writer(writer) && count <= 56;
+    assigns writer->buffer.size, writer->pending, writer->pending_bits, writer->failed,
+            writer->buffer.data[0 .. writer->room - 1];
+    ensures sound_writer(writer) && writer_goes_on{Pre, Post}(writer);
+    ensures !writer->failed ==> writer->buffer.size * 8 + writer->pending_bits ==
+            \old(writer->buffer.size * 8 + writer->pending_bits) + count; */
 static inline void write_bits(struct bit_writer *writer, uint64_t value, unsigned count) /* count <= 56 */
 {
     if (writer->buffer.size + 8 > writer->room)
@@ -74,7 +96,15 @@ static inline void write_bits(struct bit_writer *writer, uint64_t value, unsigne
 }
 
 /* Codes of up to 56 bits are one write; the rest is rare. */
+/*@ requires sound_writer(writer) && parameter <= 63;
+    assigns writer->buffer.size, writer->pending, writer->pending_bits, writer->failed,
+            writer->buffer.data[0 .. writer->room - 1];
+    ensures sound_writer(writer) && writer_goes_on{Pre, Post}(writer); */
 void write_long_rice(struct bit_writer *writer, uint64_t value, unsigned parameter);
+/*@ requires sound_writer(writer) && parameter <= 63 && value < UINT64_MAX;
+    assigns writer->buffer.size, writer->pending, writer->pending_bits, writer->failed,
+            writer->buffer.data[0 .. writer->room - 1];
+    ensures sound_writer(writer) && writer_goes_on{Pre, Post}(writer); */
 static inline void write_rice(struct bit_writer *writer, uint64_t value, unsigned parameter)
 {
     uint64_t zeros = value >> parameter, low = value & ((UINT64_C(1) << parameter) - 1);
@@ -85,14 +115,50 @@ static inline void write_rice(struct bit_writer *writer, uint64_t value, unsigne
 }
 
 /* Many with one parameter: quicker, and the same bits. */
+/*@ requires sound_writer(writer) && parameter <= 63 && \valid_read(values + (0 .. count - 1));
+    requires \forall integer i; 0 <= i < count ==> values[i] < UINT64_MAX;
+    requires \separated(values + (0 .. count - 1), writer, writer->buffer.data + (0 .. writer->room - 1));
+    assigns writer->buffer.size, writer->pending, writer->pending_bits, writer->failed,
+            writer->buffer.data[0 .. writer->room - 1];
+    ensures sound_writer(writer) && writer_goes_on{Pre, Post}(writer); */
 void write_rice_list(struct bit_writer *writer, const uint64_t *values, size_t count, unsigned parameter);
 
+/*@ requires sound_writer(writer) && value > 0;
+    assigns writer->buffer.size, writer->pending, writer->pending_bits, writer->failed,
+            writer->buffer.data[0 .. writer->room - 1];
+    ensures sound_writer(writer) && writer_goes_on{Pre, Post}(writer); */
 void write_gamma(struct bit_writer *writer, uint64_t value);
+/*@ requires sound_writer(writer);
+    assigns writer->buffer.size, writer->pending, writer->pending_bits, writer->failed,
+            writer->buffer.data[0 .. writer->room - 1];
+    ensures sound_writer(writer) && writer_goes_on{Pre, Post}(writer);
+    ensures !writer->failed ==> writer->pending_bits == 0; */
 void write_alignment(struct bit_writer *writer);
 /* These three want a writer that is aligned. */
+/*@ requires sound_writer(writer);
+    assigns writer->buffer.size, writer->pending, writer->pending_bits, writer->failed,
+            writer->buffer.data[0 .. writer->room - 1];
+    ensures sound_writer(writer) && writer_goes_on{Pre, Post}(writer);
+    ensures !writer->failed ==> writer->pending_bits == \old(writer->pending_bits) &&
+            writer->buffer.size == \old(writer->buffer.size) + 1; */
 void write_byte(struct bit_writer *writer, uint8_t byte);
+/*@ requires sound_writer(writer);
+    assigns writer->buffer.size, writer->pending, writer->pending_bits, writer->failed,
+            writer->buffer.data[0 .. writer->room - 1];
+    ensures sound_writer(writer) && writer_goes_on{Pre, Post}(writer);
+    ensures !writer->failed ==> writer->buffer.size > \old(writer->buffer.size); */
 void write_varint(struct bit_writer *writer, uint64_t value);
+/*@ requires sound_writer(writer) && size <= SIZE_MAX / 4 && \valid_read((uint8_t *)bytes + (0 .. size - 1));
+    assigns writer->buffer.size, writer->pending, writer->pending_bits, writer->failed,
+            writer->buffer.data[0 .. writer->room - 1];
+    ensures sound_writer(writer) && writer_goes_on{Pre, Post}(writer);
+    ensures !writer->failed ==> writer->buffer.size == \old(writer->buffer.size) + size; */
 void write_bytes(struct bit_writer *writer, const void *bytes, size_t size);
+/*@ requires sound_writer(writer);
+    assigns writer->buffer.size, writer->pending, writer->pending_bits, writer->failed,
+            writer->buffer.data[0 .. writer->room - 1];
+    ensures sound_writer(writer) && writer_goes_on{Pre, Post}(writer);
+    ensures !writer->failed ==> writer->buffer.size == \old(writer->buffer.size) + 8; */
 void write_fixed64(struct bit_writer *writer, uint64_t value);
 /* The same as write_bytes for an array that stays as it is until the bytes of the writer are used. */
 void write_array(struct bit_writer *writer, const void *bytes, size_t size);
@@ -117,25 +183,47 @@ struct bit_reader {
     bool failed; /* past the end, or a form that no writer makes */
 };
 
+/*
+ * What `make prove` shows of a reader whose bytes are all in memory: it is sound before and after each call, so nothing
+ * behind its end is read, and it does not go back.
+ */
+/*@ predicate sound_reader(struct bit_reader *reader) =
+      \valid(reader) && reader->source == \null && reader->ready == reader->size && reader->size <= SIZE_MAX / 16 &&
+      reader->position <= reader->size * 8 && \valid_read(reader->bytes + (0 .. reader->size - 1));
+    predicate reader_goes_on{Before, After}(struct bit_reader *reader) =
+      \at(reader->bytes, After) == \at(reader->bytes, Before) &&
+      \at(reader->size, After) == \at(reader->size, Before) &&
+      \at(reader->position, After) >= \at(reader->position, Before) &&
+      (\at(reader->failed, Before) ==> \at(reader->failed, After));
+*/
+
+/*@ assigns \nothing; ensures \result.bytes == (uint8_t *)bytes && \result.size == size && \result.ready == size;
+    ensures \result.position == 0 && \result.source == \null && !\result.failed; */
 static inline struct bit_reader bit_reader_over(const void *bytes, size_t size)
 {
     return (struct bit_reader){.bytes = bytes, .size = size, .ready = size};
 }
 
 /* Leaves only the first `size` bytes. */
+/*@ requires sound_reader(reader) && reader->position <= size * 8 && size <= reader->size;
+    assigns reader->size, reader->ready; ensures sound_reader(reader) && reader->size == size; */
 static inline void reader_cut(struct bit_reader *reader, size_t size)
 {
     reader->size = size;
     reader->ready = reader->ready < size ? reader->ready : size;
 }
 
+/*@ requires sound_reader((struct bit_reader *)reader); assigns \nothing;
+    ensures \result == (reader->failed ? 0 : reader->size * 8 - reader->position); */
 static inline size_t reader_bits_left(const struct bit_reader *reader)
 {
     return reader->failed ? 0 : reader->size * 8 - reader->position;
 }
 
 /* At least 56 bits from the present position; beyond the end there are zeros. */
+//@ requires sound_reader(reader); assigns \nothing;
 uint64_t reader_next_window(struct bit_reader *reader);
+//@ requires sound_reader(reader); assigns \nothing;
 static inline uint64_t reader_window(struct bit_reader *reader)
 {
     size_t byte = reader->position / 8;
@@ -144,6 +232,11 @@ static inline uint64_t reader_window(struct bit_reader *reader)
     return reader_next_window(reader);
 }
 
+/*@ requires sound_reader(reader) && count <= 56; assigns reader->position, reader->failed;
+    ensures sound_reader(reader) && reader_goes_on{Pre, Post}(reader);
+    ensures \result < (1 << count);
+    ensures reader->failed ? \result == 0 && reader->position == \old(reader->position)
+                           : reader->position == \old(reader->position) + count; */
 static inline uint64_t read_bits(struct bit_reader *reader, unsigned count) /* count <= 56 */
 {
     if (reader_bits_left(reader) < count) {
@@ -155,7 +248,13 @@ static inline uint64_t read_bits(struct bit_reader *reader, unsigned count) /* c
     return value;
 }
 
+/*@ requires sound_reader(reader) && parameter <= 63; assigns reader->position, reader->failed;
+    ensures sound_reader(reader) && reader_goes_on{Pre, Post}(reader);
+    ensures !reader->failed ==> reader->position > \old(reader->position); */
 uint64_t read_long_rice(struct bit_reader *reader, unsigned parameter);
+/*@ requires sound_reader(reader) && parameter <= 63; assigns reader->position, reader->failed;
+    ensures sound_reader(reader) && reader_goes_on{Pre, Post}(reader);
+    ensures !reader->failed ==> reader->position > \old(reader->position); */
 static inline uint64_t read_rice(struct bit_reader *reader, unsigned parameter)
 {
     uint64_t window = reader_window(reader);
@@ -167,13 +266,39 @@ static inline uint64_t read_rice(struct bit_reader *reader, unsigned parameter)
     return (uint64_t)zeros << parameter | (window >> (zeros + 1) & ((UINT64_C(1) << parameter) - 1));
 }
 
+/*@ requires sound_reader(reader) && parameter <= 63 && count <= SIZE_MAX / 16 && \valid(values + (0 .. count - 1));
+    requires \separated(reader, values + (0 .. count - 1));
+    assigns reader->position, reader->failed, values[0 .. count - 1];
+    ensures sound_reader(reader) && reader_goes_on{Pre, Post}(reader); */
 void read_rice_list(struct bit_reader *reader, uint64_t *values, size_t count, unsigned parameter);
 
+/*@ requires sound_reader(reader); assigns reader->position, reader->failed;
+    ensures sound_reader(reader) && reader_goes_on{Pre, Post}(reader);
+    ensures !reader->failed ==> reader->position > \old(reader->position);
+    ensures !reader->failed ==> \result > 0; */
 uint64_t read_gamma(struct bit_reader *reader);
+/*@ requires sound_reader(reader); assigns reader->position, reader->failed;
+    ensures sound_reader(reader) && reader_goes_on{Pre, Post}(reader);
+    ensures !reader->failed ==> reader->position % 8 == 0 && reader->position < \old(reader->position) + 8; */
 void read_alignment(struct bit_reader *reader);
+/*@ requires sound_reader(reader); assigns reader->position, reader->failed;
+    ensures sound_reader(reader) && reader_goes_on{Pre, Post}(reader);
+    ensures !reader->failed ==> reader->position == \old(reader->position) + 8;
+    ensures reader->failed ==> \result == 0 && reader->position == \old(reader->position); */
 uint8_t read_byte(struct bit_reader *reader);
+/*@ requires sound_reader(reader); assigns reader->position, reader->failed;
+    ensures sound_reader(reader) && reader_goes_on{Pre, Post}(reader);
+    ensures !reader->failed ==> 8 <= reader->position - \old(reader->position) <= 80;
+    ensures reader->position % 8 == \old(reader->position) % 8;
+    ensures reader->failed ==> \result == 0; */
 uint64_t read_varint(struct bit_reader *reader);
 /* A pointer into the input, or NULL. */
+/*@ requires sound_reader(reader) && reader->position % 8 == 0; assigns reader->position, reader->failed;
+    ensures sound_reader(reader) && reader_goes_on{Pre, Post}(reader);
+    ensures reader->failed && size > 0 ==> \result == \null && reader->position == \old(reader->position);
+    ensures !\old(reader->failed) && size <= (reader->size * 8 - \old(reader->position)) / 8 ==> !reader->failed;
+    ensures !reader->failed ==> \result == reader->bytes + \old(reader->position) / 8 &&
+            reader->position == \old(reader->position) + size * 8 && \valid_read(\result + (0 .. size - 1)); */
 const uint8_t *read_bytes(struct bit_reader *reader, size_t size);
 /* Copies the next bytes; false if there are not so many. */
 bool read_array(struct bit_reader *reader, void *bytes, size_t size);
@@ -183,6 +308,11 @@ static inline void reader_forget(struct bit_reader *reader)
     if (reader->source)
         reader->source->forget(reader->source, reader->position / 8);
 }
+/*@ requires sound_reader(reader) && reader->position % 8 == 0; assigns reader->position, reader->failed;
+    ensures sound_reader(reader) && reader_goes_on{Pre, Post}(reader);
+    ensures !reader->failed ==> reader->position == \old(reader->position) + 64;
+    ensures reader->position % 8 == 0;
+    ensures reader->failed ==> \result == 0; */
 uint64_t read_fixed64(struct bit_reader *reader);
 
 /*

@@ -29,6 +29,8 @@ struct field {
 };
 
 /* For FEWEST_FIELD_BITS to MOST_FIELD_BITS: the polynomial with the smallest terms. */
+/*@ requires FEWEST_FIELD_BITS <= bits <= MOST_FIELD_BITS; assigns \nothing;
+    ensures \result.bits == bits && \result.mask == (1 << bits) - 1; */
 struct field field_of_bits(unsigned bits);
 
 /*
@@ -36,16 +38,20 @@ struct field field_of_bits(unsigned bits);
  * bit is taken at a time, so that up to eight ones that meet in one place have room to be carried, and only whether
  * they are odd is kept.
  */
+//@ assigns \nothing;
 static inline uint64_t carryless_product(uint64_t a, uint64_t b)
 {
     const uint64_t holes = UINT64_C(0x1111111111111111);
     uint64_t x[4], y[4], product = 0;
+    //@ loop invariant i <= 4; loop assigns i, x[0 .. 3], y[0 .. 3];
     for (unsigned i = 0; i < 4; i++) {
         x[i] = a & holes << i;
         y[i] = b & holes << i;
     }
+    //@ loop invariant i <= 4; loop assigns i, product;
     for (unsigned i = 0; i < 4; i++) {
         uint64_t sum = 0;
+        //@ loop invariant j <= 4; loop assigns j, sum;
         for (unsigned j = 0; j < 4; j++)
             sum ^= x[j] * y[(i - j) & 3];
         product |= sum & holes << i;
@@ -54,14 +60,18 @@ static inline uint64_t carryless_product(uint64_t a, uint64_t b)
 }
 
 /* Times the terms, of which there are four at most besides the 1. */
+//@ requires \valid_read(field); assigns \nothing;
 static inline uint64_t times_terms(const struct field *field, uint64_t a)
 {
     uint64_t product = 0;
+    //@ loop assigns left, product;
     for (uint64_t left = field->terms; left; left &= left - 1)
         product ^= a << lowest_bit(left);
     return product;
 }
 
+/*@ requires \valid_read(field) && field->bits <= MOST_FIELD_BITS; assigns \nothing;
+    ensures \result <= field->mask; */
 static inline uint64_t field_multiply_plainly(const struct field *field, uint64_t a, uint64_t b)
 {
     uint64_t product = carryless_product(a, b);

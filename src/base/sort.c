@@ -38,11 +38,20 @@ static void deal_out(uint64_t *to, const uint64_t *from, size_t count, unsigned 
 }
 
 /* Few numbers are not worth the counting. */
+/*@ requires \valid(numbers + (0 .. count - 1)); assigns numbers[0 .. count - 1];
+    ensures \forall integer a, b; 0 <= a <= b < count ==> numbers[a] <= numbers[b]; */
 static void sort_by_insertion(uint64_t *numbers, size_t count)
 {
+    /*@ loop invariant 1 <= i && (count > 0 ==> i <= count);
+        loop invariant \forall integer a, b; 0 <= a <= b < i && b < count ==> numbers[a] <= numbers[b];
+        loop assigns i, numbers[0 .. count - 1]; */
     for (size_t i = 1; i < count; i++) {
         uint64_t number = numbers[i];
         size_t j = i;
+        /*@ loop invariant j <= i;
+            loop invariant \forall integer a, b; 0 <= a <= b <= i && a != j && b != j ==> numbers[a] <= numbers[b];
+            loop invariant \forall integer b; j < b <= i ==> number < numbers[b];
+            loop assigns j, numbers[0 .. count - 1]; */
         for (; j > 0 && numbers[j - 1] > number; j--)
             numbers[j] = numbers[j - 1];
         numbers[j] = number;
@@ -64,10 +73,12 @@ static void sort_by_digits(uint64_t *to, uint64_t *from, size_t count, unsigned 
         memcpy(target, from, count * sizeof *target);
 }
 
+/*@ requires \valid(numbers + (0 .. at)); assigns numbers[0 .. at]; ensures \result <= at; */
 static size_t move_back(uint64_t *numbers, size_t at)
 {
     const uint64_t number = numbers[at];
     size_t moves = 0;
+    //@ loop invariant at + moves == \at(at, Pre); loop assigns at, moves, numbers[0 .. \at(at, Pre)];
     for (; at > 0 && number < numbers[at - 1]; at--, moves++)
         numbers[at] = numbers[at - 1];
     numbers[at] = number;
@@ -76,6 +87,7 @@ static size_t move_back(uint64_t *numbers, size_t at)
 
 /* Numbers that are nearly in order. The two greatest so far are carried along without a branch; what has to go back
    further than past these is rare. Gives up after many moves: false. */
+/*@ requires 2 <= count <= UINT16_MAX && \valid(numbers + (0 .. count - 1)); assigns numbers[0 .. count - 1]; */
 static bool settle(uint64_t *numbers, size_t count)
 {
     uint64_t low = numbers[0], high = numbers[1], last = 0;
@@ -84,6 +96,7 @@ static bool settle(uint64_t *numbers, size_t count)
         high = numbers[0];
         low = numbers[1];
     }
+    //@ loop invariant 2 <= i <= count; loop assigns i, low, high, last, moves, numbers[0 .. count - 1];
     for (size_t i = 2; i < count; i++) {
         const uint64_t next = numbers[i], middle = next < high ? next : high, least = middle < low ? middle : low;
         high = next < high ? high : next;
@@ -137,9 +150,11 @@ static void sort_part(uint64_t *to, uint64_t *from, size_t count, unsigned bits)
 }
 
 /* The width of the first digit: enough that parts fit the cache, if the numbers are evenly spread. */
+//@ requires bits >= 1; assigns \nothing; ensures 1 <= \result <= bits && \result <= 10;
 static unsigned first_digit_bits(size_t count, unsigned bits)
 {
     unsigned digit_bits = 1;
+    //@ loop invariant 1 <= digit_bits <= bits && digit_bits <= 10; loop assigns digit_bits;
     while ((1u << digit_bits) < MOST_DIGITS && digit_bits < bits && count >> digit_bits > CACHED_NUMBERS / 4)
         digit_bits++;
     return digit_bits;
@@ -205,9 +220,11 @@ static void sort_by_bitmap(uint64_t *to, const uint64_t *from, size_t count, uns
 }
 
 /* As many parts as make their bitmaps small, if that leaves enough numbers in each. */
+//@ requires bits >= 1; assigns \nothing; ensures 1 <= \result <= bits && \result <= 12;
 static unsigned parts_for_bitmaps(unsigned bits)
 {
     unsigned digit_bits = 1;
+    //@ loop invariant 1 <= digit_bits <= bits && digit_bits <= 12; loop assigns digit_bits;
     while (digit_bits < bits && bits - digit_bits > MOST_BITMAP_BITS && (1u << digit_bits) < MOST_PARTS)
         digit_bits++;
     return digit_bits;
@@ -246,11 +263,14 @@ static void deal_out_pairs(struct sort_pair *to, const struct sort_pair *from, s
         to[starts[from[i].key >> shift & mask]++] = from[i];
 }
 
+//@ requires \valid(pairs + (0 .. count - 1)); assigns pairs[0 .. count - 1];
 static void sort_pairs_by_insertion(struct sort_pair *pairs, size_t count)
 {
+    //@ loop invariant 1 <= i; loop assigns i, pairs[0 .. count - 1];
     for (size_t i = 1; i < count; i++) {
         struct sort_pair pair = pairs[i];
         size_t j = i;
+        //@ loop invariant j <= i; loop assigns j, pairs[0 .. count - 1];
         for (; j > 0 && pairs[j - 1].key > pair.key; j--)
             pairs[j] = pairs[j - 1];
         pairs[j] = pair;

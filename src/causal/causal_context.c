@@ -65,11 +65,14 @@ static inline uint128 run_end(const struct dot_run *run)
     return position_of(run->actor, (uint64_t)run->last + 1);
 }
 
+/*@ requires \valid_read(run) && run->first <= run->last; assigns \nothing;
+    ensures \result == run->last - run->first + 1; */
 static inline uint64_t run_dots(const struct dot_run *run)
 {
     return (uint64_t)run->last - run->first + 1;
 }
 
+//@ requires \valid_read(run); assigns \nothing; ensures \result ==> 1 <= run->first <= run->last;
 static inline bool is_run(const struct dot_run *run)
 {
     return run->actor != 0 && run->first != 0 && run->first <= run->last;
@@ -165,9 +168,12 @@ size_t causal_run_of(const struct causal_context *causal, uint64_t actor, uint32
     return begun - 1;
 }
 
+//@ requires \valid_read(runs + (0 .. count - 1)); assigns \nothing; ensures \result <= count;
 static size_t actors_of_runs(const struct dot_run *runs, size_t count)
 {
     size_t actors = count > 0;
+    /*@ loop invariant 1 <= i && (count > 0 ==> i <= count && actors <= i) && (count == 0 ==> actors == 0);
+        loop assigns i, actors; */
     for (size_t i = 1; i < count; i++)
         actors += runs[i].actor != runs[i - 1].actor;
     return actors;
@@ -178,9 +184,11 @@ size_t causal_actors(const struct causal_context *causal)
     return actors_of_runs(causal->runs, causal->count);
 }
 
+//@ requires \valid_read(causal) && \valid_read(causal->runs + (0 .. causal->count - 1)); assigns \nothing;
 size_t causal_gaps(const struct causal_context *causal)
 {
     size_t gaps = 0;
+    //@ loop invariant i <= causal->count; loop assigns i, gaps;
     for (size_t i = 0; i < causal->count; i++)
         gaps += causal->runs[i].first != 1;
     return gaps;
@@ -498,10 +506,16 @@ uint64_t causal_rank(const struct causal_context *causal, const uint64_t *before
     return before[run] + (counter - causal->runs[run].first);
 }
 
+/*@ requires \valid_read(causal) && rank < causal->dots && \valid_read(before + (0 .. causal->count));
+    requires 0 < causal->count < SIZE_MAX && before[0] == 0 && before[causal->count] == causal->dots;
+    requires \forall integer a, b; 0 <= a < b <= causal->count ==> before[a] < before[b];
+    assigns \nothing; ensures \result < causal->count && before[\result] <= rank < before[\result + 1]; */
 size_t causal_run_of_rank(const struct causal_context *causal, const uint64_t *before, uint64_t rank)
 {
     assert(rank < causal->dots);
     size_t run = 0;
+    /*@ loop invariant 1 <= left && run + left <= causal->count && before[run] <= rank < before[run + left];
+        loop assigns run, left; */
     for (size_t left = causal->count; left > 1;) {
         size_t half = left / 2;
         run += before[run + half] <= rank ? half : 0;
@@ -546,6 +560,9 @@ static void take_run(struct causal_context *causal, uint64_t actor, uint64_t fir
 }
 
 /* Whatever is added to a counter stays within the limit on its own, so that no sum of a few such numbers overflows. */
+/*@ requires sound_reader(reader); assigns reader->position, reader->failed;
+    ensures sound_reader(reader) && reader_goes_on{Pre, Post}(reader) && \result <= most;
+    ensures !reader->failed ==> 8 <= reader->position - \old(reader->position) <= 80; */
 static uint64_t read_at_most(struct bit_reader *reader, uint64_t most)
 {
     uint64_t number = read_varint(reader);

@@ -4,6 +4,7 @@
 
 #define FEWEST_BYTES 18 /* of an entry */
 
+//@ requires \valid_read(first) && \valid_read(second); assigns \nothing; ensures -1 <= \result <= 1;
 static int compare_entries(const struct quota_entry *first, const struct quota_entry *second)
 {
     if (first->table != second->table)
@@ -14,9 +15,12 @@ static int compare_entries(const struct quota_entry *first, const struct quota_e
 }
 
 /* Where the entry is, or would be. */
+/*@ requires \valid_read(quota) && \valid_read(wanted) && \valid_read(quota->entries + (0 .. quota->count - 1));
+    assigns \nothing; ensures \result <= quota->count; */
 static size_t find(const struct quota *quota, const struct quota_entry *wanted)
 {
     size_t below = 0, left = quota->count;
+    //@ loop invariant below + left <= quota->count; loop assigns below, left;
     while (left > 0) {
         size_t half = left - left / 2;
         below += half * (compare_entries(&quota->entries[below + half - 1], wanted) < 0);
@@ -25,6 +29,8 @@ static size_t find(const struct quota *quota, const struct quota_entry *wanted)
     return below;
 }
 
+/*@ requires \valid_read(quota) && \valid_read(wanted) && \valid_read(quota->entries + (0 .. quota->count - 1));
+    assigns \nothing; ensures \result ==> i < quota->count; */
 static bool is_at(const struct quota *quota, size_t i, const struct quota_entry *wanted)
 {
     return i < quota->count && compare_entries(&quota->entries[i], wanted) == 0;
@@ -66,6 +72,7 @@ bool quota_copy(struct quota *copy, const struct quota *quota, const roost_alloc
 }
 
 /* Sums saturate instead of overflowing: only forged states have such amounts. */
+//@ assigns \nothing; ensures \result == \min(UINT64_MAX, sum + amount);
 static uint64_t add_capped(uint64_t sum, uint64_t amount)
 {
     return amount < UINT64_MAX - sum ? sum + amount : UINT64_MAX;
@@ -103,9 +110,11 @@ uint64_t quota_spent_in(const struct quota *quota, uint32_t table)
     return spent;
 }
 
+//@ requires \valid_read(quota) && \valid_read(quota->entries + (0 .. quota->count - 1)); assigns \nothing;
 uint64_t quota_spent_at_all(const struct quota *quota)
 {
     uint64_t spent = 0;
+    //@ loop invariant i <= quota->count; loop assigns i, spent;
     for (size_t i = 0; i < quota->count; i++)
         spent = add_capped(spent, quota->entries[i].from == quota->entries[i].to ? quota->entries[i].amount : 0);
     return spent;
@@ -221,6 +230,11 @@ void quota_write(const struct quota *quota, struct bit_writer *writer)
 }
 
 /* Amounts are bounded so that a sum of fewer than 65,536 of them never overflows; longer ones are capped. */
+/*@ requires sound_reader(reader) && reader->position % 8 == 0 && \valid(entry) && \separated(reader, entry);
+    requires \separated(entry, reader->bytes + (0 .. reader->size - 1));
+    assigns *entry, reader->position, reader->failed;
+    ensures sound_reader(reader) && reader_goes_on{Pre, Post}(reader);
+    ensures \result ==> !reader->failed && entry->amount > 0; */
 bool quota_read_entry(struct bit_reader *reader, struct quota_entry *entry, uint32_t tables)
 {
     uint64_t table = read_varint(reader);

@@ -20,15 +20,22 @@ struct count_costs {
     uint64_t bits[COUNT_PARAMETERS];
 };
 
+//@ requires \valid(costs) && count >= 1; assigns costs->bits[0 .. COUNT_PARAMETERS - 1];
 static inline void count_costs_add(struct count_costs *costs, uint64_t count)
 {
+    //@ loop invariant p <= COUNT_PARAMETERS; loop assigns p, costs->bits[0 .. COUNT_PARAMETERS - 1];
     for (unsigned p = 0; p < COUNT_PARAMETERS; p++)
         costs->bits[p] += 2 * highest_bit(((count - 1) >> p) + 1) + 1 + p;
 }
 
+/*@ requires \valid_read(costs); assigns \nothing; ensures \result < COUNT_PARAMETERS;
+    ensures \forall integer p; 0 <= p < COUNT_PARAMETERS ==> costs->bits[\result] <= costs->bits[p]; */
 static inline unsigned count_parameter(const struct count_costs *costs)
 {
     unsigned best = 0;
+    /*@ loop invariant best < p <= COUNT_PARAMETERS;
+        loop invariant \forall integer q; 0 <= q < p ==> costs->bits[best] <= costs->bits[q];
+        loop assigns p, best; */
     for (unsigned p = 1; p < COUNT_PARAMETERS; p++)
         best = costs->bits[p] < costs->bits[best] ? p : best;
     return best;
@@ -44,9 +51,14 @@ static inline void write_count(struct bit_writer *writer, uint64_t count, unsign
 }
 
 /* Counts up to 2^48 - 1; a larger one, or bytes that end too soon, fail the reader. */
+/*@ requires sound_reader(reader) && parameter < COUNT_PARAMETERS; assigns reader->position, reader->failed;
+    ensures sound_reader(reader) && reader_goes_on{Pre, Post}(reader);
+    ensures reader->failed ==> \result == 0; */
 static inline uint64_t read_count(struct bit_reader *reader, unsigned parameter)
 {
     unsigned bits = 0;
+    /*@ loop invariant bits <= 48 && sound_reader(reader) && reader_goes_on{Pre, Here}(reader);
+        loop assigns bits, reader->position, reader->failed; */
     while (read_bits(reader, 1) == 0 && !reader->failed && bits < 48)
         bits++;
     uint64_t gamma = UINT64_C(1) << bits | read_bits(reader, bits < 48 ? bits : 0);

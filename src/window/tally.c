@@ -40,9 +40,19 @@ bool tally_copy(struct tally *copy, const struct tally *tally, const roost_alloc
 }
 
 /* Where the actor is, or would be. */
+/*@ requires \valid_read(tally) && tally->count <= SIZE_MAX / 24;
+    requires \valid_read(tally->entries + (0 .. tally->count - 1));
+    requires \forall integer a, b; 0 <= a < b < tally->count ==> tally->entries[a].actor < tally->entries[b].actor;
+    assigns \nothing; ensures \result <= tally->count;
+    ensures \forall integer i; 0 <= i < \result ==> tally->entries[i].actor < actor;
+    ensures \forall integer i; \result <= i < tally->count ==> tally->entries[i].actor >= actor; */
 static size_t place_of(const struct tally *tally, uint64_t actor)
 {
     size_t low = 0, high = tally->count;
+    /*@ loop invariant low <= high <= tally->count;
+        loop invariant \forall integer i; 0 <= i < low ==> tally->entries[i].actor < actor;
+        loop invariant \forall integer i; high <= i < tally->count ==> tally->entries[i].actor >= actor;
+        loop assigns low, high; */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (tally->entries[middle].actor < actor)
@@ -53,12 +63,21 @@ static size_t place_of(const struct tally *tally, uint64_t actor)
     return low;
 }
 
+/*@ requires \valid_read(tally) && tally->count <= SIZE_MAX / 24;
+    requires \valid_read(tally->entries + (0 .. tally->count - 1));
+    requires \forall integer a, b; 0 <= a < b < tally->count ==> tally->entries[a].actor < tally->entries[b].actor;
+    assigns \nothing; ensures \result <= tally->count;
+    ensures \result < tally->count ==> tally->entries[\result].actor == actor;
+    ensures \result == tally->count ==>
+            \forall integer i; 0 <= i < tally->count ==> tally->entries[i].actor != actor; */
 size_t tally_find(const struct tally *tally, uint64_t actor)
 {
     size_t place = place_of(tally, actor);
     return place < tally->count && tally->entries[place].actor == actor ? place : tally->count;
 }
 
+/*@ requires \valid(number); assigns *number;
+    ensures *number == \max(\old(*number), other) && (\result <==> other > \old(*number)); */
 static bool raise_to(uint64_t *number, uint64_t other)
 {
     bool unseen = other > *number;
@@ -129,6 +148,12 @@ void tally_write(const struct tally *tally, struct bit_writer *writer)
         tally_write_entry(writer, &tally->entries[i]);
 }
 
+/*@ requires sound_reader(reader) && reader->position % 8 == 0 && \valid(entry) && \separated(reader, entry);
+    requires \separated(entry, reader->bytes + (0 .. reader->size - 1));
+    assigns *entry, reader->position, reader->failed;
+    ensures sound_reader(reader) && reader_goes_on{Pre, Post}(reader);
+    ensures \result ==> !reader->failed && entry->actor > before;
+    ensures \result ==> entry->added <= MOST_TALLY && entry->taken <= MOST_TALLY; */
 static bool read_entry(struct bit_reader *reader, struct tally_entry *entry, uint64_t before)
 {
     entry->actor = read_fixed64(reader);
