@@ -289,11 +289,10 @@ uint8_t read_byte(struct bit_reader *reader);
 /*@ requires sound_reader(reader); assigns reader->position, reader->failed;
     ensures sound_reader(reader) && reader_goes_on{Pre, Post}(reader);
     ensures !reader->failed ==> 8 <= reader->position - \old(reader->position) <= 80;
-    ensures reader->position % 8 == \old(reader->position) % 8;
     ensures reader->failed ==> \result == 0; */
 uint64_t read_varint(struct bit_reader *reader);
 /* A pointer into the input, or NULL. */
-/*@ requires sound_reader(reader) && reader->position % 8 == 0; assigns reader->position, reader->failed;
+/*@ requires sound_reader(reader); assigns reader->position, reader->failed, \result \from *reader, size;
     ensures sound_reader(reader) && reader_goes_on{Pre, Post}(reader);
     ensures reader->failed && size > 0 ==> \result == \null && reader->position == \old(reader->position);
     ensures !\old(reader->failed) && size <= (reader->size * 8 - \old(reader->position)) / 8 ==> !reader->failed;
@@ -308,10 +307,9 @@ static inline void reader_forget(struct bit_reader *reader)
     if (reader->source)
         reader->source->forget(reader->source, reader->position / 8);
 }
-/*@ requires sound_reader(reader) && reader->position % 8 == 0; assigns reader->position, reader->failed;
+/*@ requires sound_reader(reader); assigns reader->position, reader->failed;
     ensures sound_reader(reader) && reader_goes_on{Pre, Post}(reader);
     ensures !reader->failed ==> reader->position == \old(reader->position) + 64;
-    ensures reader->position % 8 == 0;
     ensures reader->failed ==> \result == 0; */
 uint64_t read_fixed64(struct bit_reader *reader);
 
@@ -320,6 +318,7 @@ uint64_t read_fixed64(struct bit_reader *reader);
  * nearly geometric, and k + 1 beats k once the mean gap passes 2^(k+1) / 0.9624 (from the golden ratio). Integers only,
  * so that every machine agrees.
  */
+//@ assigns \nothing; ensures \result <= 63;
 unsigned rice_parameter(uint64_t universe, uint64_t count);
 
 #endif

@@ -11,7 +11,7 @@ static inline void write_element(struct bit_writer *writer, roost_bytes element)
 }
 
 /* Points into the message. */
-/*@ requires sound_reader(reader) && reader->position % 8 == 0; assigns reader->position, reader->failed;
+/*@ requires sound_reader(reader); assigns reader->position, reader->failed;
     ensures sound_reader(reader) && reader_goes_on{Pre, Post}(reader);
     ensures reader->failed ==> \result.size == 0;
     ensures !reader->failed ==> \result.size <= reader->size && reader->position >= \old(reader->position) + 8; */

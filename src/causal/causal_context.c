@@ -550,6 +550,10 @@ void causal_write(const struct causal_context *causal, struct bit_writer *writer
 }
 
 /* Counts a run, and keeps it where there is room. */
+/*@ requires \valid(causal) && \valid(causal->runs + (0 .. causal->room - 1)) && first <= last <= UINT32_MAX;
+    requires \separated(causal, causal->runs + (0 .. causal->room - 1));
+    assigns causal->count, causal->dots, causal->runs[0 .. causal->room - 1];
+    ensures causal->count == (size_t)(\old(causal->count) + 1); */
 static void take_run(struct causal_context *causal, uint64_t actor, uint64_t first, uint64_t last)
 {
     struct dot_run run = {actor, (uint32_t)first, (uint32_t)last};

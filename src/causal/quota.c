@@ -230,7 +230,7 @@ void quota_write(const struct quota *quota, struct bit_writer *writer)
 }
 
 /* Amounts are bounded so that a sum of fewer than 65,536 of them never overflows; longer ones are capped. */
-/*@ requires sound_reader(reader) && reader->position % 8 == 0 && \valid(entry) && \separated(reader, entry);
+/*@ requires sound_reader(reader) && \valid(entry) && \separated(reader, entry);
     requires \separated(entry, reader->bytes + (0 .. reader->size - 1));
     assigns *entry, reader->position, reader->failed;
     ensures sound_reader(reader) && reader_goes_on{Pre, Post}(reader);

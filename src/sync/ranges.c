@@ -38,10 +38,20 @@ void write_numbers(struct bit_writer *writer, const uint64_t *numbers, uint64_t 
     write_alignment(writer);
 }
 
+/*@ requires sound_reader(reader) && \valid(numbers + (0 .. count - 1));
+    requires \separated(reader, numbers + (0 .. count - 1));
+    assigns reader->position, reader->failed, numbers[0 .. count - 1];
+    ensures sound_reader(reader) && reader_goes_on{Pre, Post}(reader);
+    ensures \result ==> \forall integer i; 0 <= i < count ==> numbers[i] < bound;
+    ensures \result ==> \forall integer i; 0 < i < count ==> numbers[i - 1] < numbers[i]; */
 static bool read_gaps(struct bit_reader *reader, uint64_t *numbers, uint64_t count, uint64_t bound)
 {
     unsigned parameter = rice_parameter(bound, count);
     uint64_t next = 0;
+    /*@ loop invariant i <= count && next <= bound && sound_reader(reader) && reader_goes_on{Pre, Here}(reader);
+        loop invariant \forall integer j; 0 <= j < i ==> numbers[j] < next;
+        loop invariant \forall integer j; 0 < j < i ==> numbers[j - 1] < numbers[j];
+        loop assigns i, next, reader->position, reader->failed, numbers[0 .. count - 1]; */
     for (uint64_t i = 0; i < count; i++, next++) {
         uint64_t gap = read_rice(reader, parameter);
         if (reader->failed || gap >= bound - next)
@@ -71,6 +81,7 @@ uint64_t *read_numbers(struct bit_reader *reader, uint64_t *count, uint64_t boun
     return NULL;
 }
 
+//@ requires shift <= 63; assigns \nothing;
 static uint64_t range_bound(unsigned shift, uint64_t universe)
 {
     return (universe >> shift) + 1;

@@ -148,7 +148,7 @@ void tally_write(const struct tally *tally, struct bit_writer *writer)
         tally_write_entry(writer, &tally->entries[i]);
 }
 
-/*@ requires sound_reader(reader) && reader->position % 8 == 0 && \valid(entry) && \separated(reader, entry);
+/*@ requires sound_reader(reader) && \valid(entry) && \separated(reader, entry);
     requires \separated(entry, reader->bytes + (0 .. reader->size - 1));
     assigns *entry, reader->position, reader->failed;
     ensures sound_reader(reader) && reader_goes_on{Pre, Post}(reader);
