@@ -32,9 +32,12 @@
 #include "grown_removal.h"
 #include "heal.h"
 #include "observed_remove.h"
+#include "parallel_picks.h"
 #include "repeats.h"
 #include "scalable.h"
+#include "specification.h"
 #include "sync_bytes.h"
+#include "unsafe_removal.h"
 
 #define DEFAULT_SEED 20240601
 
@@ -51,6 +54,7 @@ static const struct scale short_scale = {
     .removes = 100000,
     .operations = (size_t)1 << 18,
     .operation_repeats = 1,
+    .picks = 200,
     .networks = 2,
     .roots = 16000,
     .root_repeats = 2,
@@ -72,6 +76,7 @@ static const struct scale medium_scale = {
     .removes = 100000,
     .operations = (size_t)1 << 20,
     .operation_repeats = 1,
+    .picks = 1000,
     .networks = 2,
     .roots = 16000,
     .root_repeats = 3,
@@ -93,6 +98,7 @@ static const struct scale full_scale = {
     .removes = 1000000,
     .operations = (size_t)1 << 20,
     .operation_repeats = 5,
+    .picks = 5000,
     .networks = 20,
     .roots = 64000,
     .root_repeats = 5,
@@ -361,6 +367,42 @@ static void evaluate_grown_removal(const struct options *options)
     }
 }
 
+static void evaluate_unsafe_removal(const struct options *options)
+{
+    struct parallel_picks picks;
+    struct unsafe_removal whole;
+    parallel_picks_run(&picks, options->scale, options->seed);
+    unsafe_removal_run(&whole, options->scale, options->seed);
+    if (!options->scale.sample) {
+        parallel_picks_claims(&picks);
+        unsafe_removal_claims(&whole);
+    }
+    if (options->directory) {
+        FILE *table = open_table(options->directory, "equation-3.19.csv");
+        parallel_picks_write_table(&picks, table);
+        close_table(table, "equation-3.19.csv");
+        FILE *strangers = open_table(options->directory, "unsafe-removal.csv");
+        unsafe_removal_write_strangers(&whole, strangers);
+        close_table(strangers, "unsafe-removal.csv");
+        FILE *parallel = open_table(options->directory, "parallel-removal.csv");
+        unsafe_removal_write_parallel(&whole, parallel);
+        close_table(parallel, "parallel-removal.csv");
+    }
+}
+
+static void evaluate_specifications(const struct options *options)
+{
+    struct specification experiment;
+    specification_run(&experiment);
+    if (!options->scale.sample)
+        specification_claims(&experiment);
+    if (options->directory) {
+        FILE *table = open_table(options->directory, "table-4.1.csv");
+        specification_write_table(&experiment, table);
+        close_table(table, "table-4.1.csv");
+    }
+}
+
 static void evaluate_counters(const struct options *options)
 {
     struct counting experiment;
@@ -378,11 +420,18 @@ static const struct experiment {
     void (*evaluate)(const struct options *options);
     bool in_sample;
 } experiments[] = {
-    {"growth", evaluate_growth, true},         {"removal", evaluate_removal, false},
-    {"syncs", evaluate_syncs, true},           {"series", evaluate_series, true},
-    {"partitions", evaluate_partitions, true}, {"grown-removal", evaluate_grown_removal, false},
-    {"multisets", evaluate_multisets, true},   {"gossip", evaluate_gossip, true},
-    {"windows", evaluate_windows, true},       {"counters", evaluate_counters, false},
+    {"growth", evaluate_growth, true},
+    {"removal", evaluate_removal, false},
+    {"syncs", evaluate_syncs, true},
+    {"series", evaluate_series, true},
+    {"partitions", evaluate_partitions, true},
+    {"grown-removal", evaluate_grown_removal, false},
+    {"multisets", evaluate_multisets, true},
+    {"gossip", evaluate_gossip, true},
+    {"windows", evaluate_windows, true},
+    {"counters", evaluate_counters, false},
+    {"unsafe-removal", evaluate_unsafe_removal, true},
+    {"specifications", evaluate_specifications, true},
 };
 
 static bool is_wanted(const struct experiment *experiment, const struct options *options)

@@ -20,6 +20,7 @@ import sys
 
 sys.dont_write_bytecode = True
 import page_others  # noqa: E402: they register their blocks
+import page_removal  # noqa: E402
 import page_summary  # noqa: E402
 import page_thesis  # noqa: E402
 from page_tables import RESULTS, blocks  # noqa: E402

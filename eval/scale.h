@@ -21,6 +21,7 @@ struct scale {
     size_t removes;    /* from a filter that has grown */
     size_t operations; /* of the workloads with removes */
     unsigned operation_repeats;
+    unsigned picks;    /* trials of removes of colliding elements */
     unsigned networks; /* that gossip */
     size_t roots;      /* distinct elements of a multiset */
     unsigned root_repeats;
