@@ -15,8 +15,8 @@ above(figure, series) = is(figure, series) && column(4) > 0 ? column(4) : NaN
 
 # Before there are ranges, which would cut these too.
 stats csv using (x(8, "simple") == 300 ? y(8, "simple") : NaN) nooutput name "simple"
-stats csv using (x(11, "t = 1 s") == 100 ? y(11, "t = 1 s") : NaN) nooutput name "fast"
-stats csv using (abs(x(12, "24 filters") - 100.8) < 0.1 ? y(12, "24 filters") : NaN) nooutput name "many"
+stats csv using (x(11, "t = 1 s measured") == 100 ? y(11, "t = 1 s measured") : NaN) nooutput name "fast"
+stats csv using (abs(x(12, "24 filters measured") - 100.8) < 0.1 ? y(12, "24 filters measured") : NaN) nooutput name "many"
 
 unset lmargin
 unset rmargin
@@ -58,24 +58,24 @@ set title "Figure 11: refresh period, 25,000 bits"
 set xlabel "operations a second"
 set logscale x 2
 set xrange [10:512]
-set yrange [1e-13:1e7]
+set yrange [1e-13:1e11]
 set ytics ("10^{-12}" 1e-12, "10^{-9}" 1e-9, "10^{-6}" 1e-6, "10^{-3}" 1e-3, "1" 1)
-plot csv using (x(11, "t = 5 s")):(y(11, "t = 5 s")) linewidth 2 linecolor rgb orange pointtype 5 pointsize 0.8 title "5 s", \
-     csv using (x(11, "t = 3 s")):(y(11, "t = 3 s")) linewidth 2 linecolor rgb sand pointtype 9 pointsize 0.9 title "3 s", \
-     csv using (x(11, "t = 2 s")):(y(11, "t = 2 s")) linewidth 2 linecolor rgb sky pointtype 11 pointsize 0.9 title "2 s", \
-     csv using (x(11, "t = 1 s")):(y(11, "t = 1 s")) linewidth 2 linecolor rgb blue pointtype 7 pointsize 0.8 title "1 s", \
+array periods[4] = ["5 s", "3 s", "2 s", "1 s"]
+array tints[4] = [orange, sand, sky, blue]
+plot for [i = 1:4] csv using (x(11, "t = ".periods[i])):(y(11, "t = ".periods[i])) with lines linewidth 2 linecolor rgb tints[i] title periods[i], \
+     for [i = 1:4] csv using (x(11, "t = ".periods[i]." measured")):(above(11, "t = ".periods[i]." measured")) with points pointtype 7 pointsize 0.9 linecolor rgb tints[i] title (i == 1 ? "measured (lines: Equation 3)" : ""), \
      "+" using (100):(1000 * fast_mean) every ::::0 with points linestyle 1 title "the paper at 100, 5 s: 1,000 times 1 s"
 unset logscale x
 
-set title "Figure 12: number of filters, 6,250 bits"
+set title "Figure 12: number of filters, 6,250 bits; points measured, lines due"
 set xtics auto
 set xrange [20:120]
-set yrange [1e-8:1e6]
+set yrange [1e-8:1e9]
 set ytics ("10^{-8}" 1e-8, "10^{-6}" 1e-6, "10^{-4}" 1e-4, "10^{-2}" 1e-2, "1" 1)
-plot csv using (x(12, "3 filters")):(above(12, "3 filters")) with lines linewidth 2 linecolor rgb orange title "3", \
-     csv using (x(12, "6 filters")):(above(12, "6 filters")) with lines linewidth 2 linecolor rgb sand title "6", \
-     csv using (x(12, "12 filters")):(above(12, "12 filters")) with lines linewidth 5 linecolor rgb sky title "12", \
-     csv using (x(12, "24 filters")):(above(12, "24 filters")) with lines linewidth 1.5 linecolor rgb blue title "24, the same", \
+array filters[4] = ["3", "6", "12", "24"]
+plot for [i = 1:4] csv using (x(12, filters[i]." filters due")):(above(12, filters[i]." filters due")) with lines linewidth (i == 3 ? 5 : 2) linecolor rgb tints[i] title filters[i], \
+     for [i = 1:4] csv using (x(12, filters[i]." filters measured")):(above(12, filters[i]." filters measured")) with points pointtype 7 pointsize 0.7 linecolor rgb tints[i] notitle, \
+     csv using (x(12, "24 filters")):(above(12, "24 filters")) with lines linestyle 2 title "24, by Equation 3", \
      "+" using (100.8):(5.5 * many_mean) every ::::0 with points linestyle 1 title "the paper at 100, 3 filters: 5.5 times 24"
 
 set title "Figure 13: resizing, target 0.01"

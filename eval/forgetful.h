@@ -10,7 +10,7 @@
 
 #include "scale.h"
 
-#define MOST_POINTS 2000
+#define MOST_POINTS 2400
 
 struct forgetful_point {
     unsigned figure;

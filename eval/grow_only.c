@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 
+#include "gzip.h"
 #include "repeats.h"
 #include "thesis.h"
 
@@ -58,25 +59,26 @@ const struct cell *split_cell(const struct panel *panel)
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
 
 static void measure_coding(struct set_sizes *sizes, const struct grow_set *whole, const struct grow_set *merged,
-                           enum grow_set_coding coding)
+                           enum grow_set_coding coding, bool gzips)
 {
     struct set_frame frame = grow_set_encode(whole, coding), other = grow_set_encode(merged, coding);
     sizes->bytes[coding] = frame.size;
+    sizes->gzipped[coding] = gzips ? gzipped_size(frame.bytes, frame.size) : 0;
     sizes->merge_agrees &= same_frames(frame, other);
     sizes->frames_return &= grow_set_frame_holds(frame, whole);
     free(frame.bytes);
     free(other.bytes);
 }
 
-static struct set_sizes measure_sets(const struct workload *workload)
+static struct set_sizes measure_sets(const struct workload *workload, bool gzips)
 {
     struct grow_set whole = grow_set_of(workload->keys, workload->count, 0, 1);
     struct grow_set even = grow_set_of(workload->keys, workload->count, 0, 2);
     struct grow_set odd = grow_set_of(workload->keys, workload->count, 1, 2);
     struct grow_set merged = grow_set_merged(&even, &odd);
     struct set_sizes sizes = {.elements = whole.count, .merge_agrees = true, .frames_return = true};
-    measure_coding(&sizes, &whole, &merged, SET_RAW);
-    measure_coding(&sizes, &whole, &merged, SET_RICE);
+    measure_coding(&sizes, &whole, &merged, SET_RAW, gzips);
+    measure_coding(&sizes, &whole, &merged, SET_RICE, gzips);
     grow_set_release(&whole);
     grow_set_release(&even);
     grow_set_release(&odd);
@@ -99,7 +101,7 @@ static void run_repeat(void *context, unsigned repeat)
         if (!scale->sample || contender == GCF) /* the others are in other samples */
             panel_run(&experiment->panels[contender], repeat, &workload);
     if (!scale->sample)
-        experiment->sets[repeat] = measure_sets(&workload);
+        experiment->sets[repeat] = measure_sets(&workload, scale->gzips);
     workload_release(&workload);
 }
 

@@ -26,8 +26,8 @@ static inline bool is_cuckoo(enum contender contender)
 }
 
 struct set_sizes {
-    uint64_t elements, bytes[2]; /* by coding */
-    bool merge_agrees;           /* two halves merge into the same frame */
+    uint64_t elements, bytes[2], gzipped[2]; /* by coding; gzipped 0: not measured */
+    bool merge_agrees;                       /* two halves merge into the same frame */
     bool frames_return;
 };
 

@@ -76,22 +76,25 @@ static void write_filter_size(const struct grow_only *experiment, enum contender
             panel_spread(panel, cell, elements).mean, panel_spread(panel, cell, frame_bytes).mean);
     write_spread(csv, panel_spread(panel, cell, bytes_an_element), 4);
     if (contender == GCF)
-        fprintf(csv, ",%.1f,%.4f,%.4f,%.6f\n", panel_spread(panel, cell, entries).mean,
+        fprintf(csv, ",%.1f,%.4f,%.4f,%.6f", panel_spread(panel, cell, entries).mean,
                 panel_spread(panel, cell, load_by_entries).mean, panel_spread(panel, cell, bytes_an_entry).mean,
                 panel_spread(panel, cell, overflow_share).most);
     else
-        fprintf(csv, ",,,,\n");
+        fprintf(csv, ",,,,");
+    fprintf(csv, ",%.4f\n", panel_spread(panel, cell, gzip_bytes_an_element).mean);
 }
 
 static void write_set_size(const struct grow_only *experiment, enum grow_set_coding coding, const char *workload,
                            FILE *csv)
 {
     struct spread bytes = {0, 1e300, 0}, each = {0, 1e300, 0};
+    double gzipped = 0;
     unsigned repeats = experiment->scale.repeats;
     for (unsigned repeat = 0; repeat < repeats; repeat++) {
         const struct set_sizes *sizes = &experiment->sets[repeat];
         double size = (double)sizes->bytes[coding], value = size / (double)sizes->elements;
         bytes.mean += size / repeats;
+        gzipped += (double)sizes->gzipped[coding] / (double)sizes->elements / repeats;
         each.mean += value / repeats;
         each.least = value < each.least ? value : each.least;
         each.most = value > each.most ? value : each.most;
@@ -99,15 +102,15 @@ static void write_set_size(const struct grow_only *experiment, enum grow_set_cod
     fprintf(csv, "%s,GSet,Roost,%s,%.4f,%.1f,%.1f", workload, coding == SET_RAW ? "sorted" : "Rice-coded", 1.0,
             (double)experiment->sets[0].elements, bytes.mean);
     write_spread(csv, each, 4);
-    fprintf(csv, ",,,,\n");
+    fprintf(csv, ",,,,,%.4f\n", gzipped);
 }
 
 static void write_thesis_sizes(FILE *csv)
 {
     for (size_t i = 0; i < sizeof thesis_sizes / sizeof *thesis_sizes; i++) {
         const struct thesis_size *size = &thesis_sizes[i];
-        fprintf(csv, "%s,%s,thesis,raw,%.2f,,,%.2f,,,,,,\n", size->workload, size->structure, size->load, size->raw);
-        fprintf(csv, "%s,%s,thesis,gzip,%.2f,,,%.2f,,,,,,\n", size->workload, size->structure, size->load,
+        fprintf(csv, "%s,%s,thesis,raw,%.2f,,,%.2f,,,,,,,\n", size->workload, size->structure, size->load, size->raw);
+        fprintf(csv, "%s,%s,thesis,gzip,%.2f,,,%.2f,,,,,,,\n", size->workload, size->structure, size->load,
                 size->gzipped);
     }
 }
@@ -115,8 +118,10 @@ static void write_thesis_sizes(FILE *csv)
 void grow_only_write_table(const struct grow_only *experiment, FILE *csv)
 {
     static const char *const workloads[] = {"all local", "50-50 split"};
-    fprintf(csv, "workload,structure,source,form,load_factor,elements,bytes,bytes_an_element_mean,bytes_an_element_min,"
-                 "bytes_an_element_max,entries,load_by_entries,bytes_an_entry,overflow_share_max\n");
+    fprintf(
+        csv,
+        "workload,structure,source,form,load_factor,elements,bytes,bytes_an_element_mean,bytes_an_element_min,"
+        "bytes_an_element_max,entries,load_by_entries,bytes_an_entry,overflow_share_max,gzipped_bytes_an_element\n");
     for (int split = 0; split < 2; split++) {
         for (int contender = 0; contender <= GCF; contender++)
             write_filter_size(experiment, contender, split, workloads[split], csv);

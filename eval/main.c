@@ -60,6 +60,7 @@ static const struct scale short_scale = {
     .root_repeats = 2,
     .largest_table = 13,
     .counted = 1000,
+    .rare_probes = 400000,
     .days = 60,
 };
 
@@ -82,7 +83,9 @@ static const struct scale medium_scale = {
     .root_repeats = 3,
     .largest_table = 14,
     .counted = 1000,
+    .rare_probes = 2000000,
     .days = 60,
+    .gzips = true,
 };
 
 static const struct scale full_scale = {
@@ -104,8 +107,10 @@ static const struct scale full_scale = {
     .root_repeats = 5,
     .largest_table = 21,
     .counted = 5000,
+    .rare_probes = 400000000,
     .days = 365,
     .says_where_it_is = true,
+    .gzips = true,
 };
 
 /* Tables that are small enough, one network, the first repeat; the rest is where `sample` is read. */
@@ -116,6 +121,7 @@ static struct scale sample_scale(void)
     scale.series_repeats = 1;
     scale.networks = 1;
     scale.largest_table = 10;
+    scale.rare_probes = 0;
     scale.says_where_it_is = false;
     scale.sample = true;
     return scale;
@@ -323,6 +329,12 @@ static void evaluate_gossip(const struct options *options)
         FILE *curves = open_table(options->directory, "distributed-bloom-curves.csv");
         distributed_bloom_write_curves(experiment, curves);
         close_table(curves, "distributed-bloom-curves.csv");
+        FILE *participants = open_table(options->directory, "distributed-bloom-participants.csv");
+        distributed_bloom_write_participants(experiment, participants);
+        close_table(participants, "distributed-bloom-participants.csv");
+        FILE *neighbours = open_table(options->directory, "distributed-bloom-neighbours.csv");
+        distributed_bloom_write_neighbours(experiment, neighbours);
+        close_table(neighbours, "distributed-bloom-neighbours.csv");
     }
     free(experiment);
 }

@@ -57,6 +57,11 @@ double bytes_an_element(const struct outcome *outcome)
     return (double)outcome->frame_bytes / (double)outcome->elements;
 }
 
+double gzip_bytes_an_element(const struct outcome *outcome)
+{
+    return (double)outcome->gzip_bytes / (double)outcome->elements;
+}
+
 double bytes_an_entry(const struct outcome *outcome)
 {
     return (double)outcome->frame_bytes / (double)outcome->info.entries;

@@ -14,7 +14,7 @@ struct spread {
 struct spread spread_over(const struct outcome *outcomes, unsigned repeats, measure *quantity);
 
 measure measured_fpr, elements, entries, overflow, overflow_share, false_negatives;
-measure frame_bytes, bytes_an_element, bytes_an_entry, buckets_at_the_end;
+measure frame_bytes, bytes_an_element, gzip_bytes_an_element, bytes_an_entry, buckets_at_the_end;
 
 /*
  * Cuckoo, four slots of eight bits: the rate that is due, and the two readings of 2c * alpha / 2^l. Due is the exact

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "grow_only.h"
+#include "gzip.h"
 
 const unsigned add_shares[SHARES] = {100, 80, 51};
 const char *const place_names[PLACES] = {"all local", "50-50 split"};
@@ -34,24 +35,25 @@ static void draw_scripts(struct script scripts[2], uint64_t seed, size_t operati
 }
 
 static uint64_t measure_frame(struct dotted_sizes *sizes, const struct observed_remove_set *set,
-                              enum dotted_coding coding)
+                              enum dotted_coding coding, bool gzips)
 {
     struct set_frame frame = observed_remove_set_encode(set, coding);
     uint64_t bytes = frame.size;
+    sizes->gzipped[coding == DOTTED_CODED] = gzips ? gzipped_size(frame.bytes, frame.size) : 0;
     sizes->frames_return &= observed_remove_set_frame_holds(frame, set);
     free(frame.bytes);
     return bytes;
 }
 
-static struct dotted_sizes measure_set(const struct workload *workload, const struct script scripts[2])
+static struct dotted_sizes measure_set(const struct workload *workload, const struct script scripts[2], bool gzips)
 {
     uint64_t state = workload->seed, actor = next_number(&state), other = next_number(&state);
     struct observed_remove_set first = observed_remove_set_of(workload->keys, &scripts[0], actor);
     struct observed_remove_set second = observed_remove_set_of(workload->keys, &scripts[1], other);
     struct observed_remove_set merged = observed_remove_set_merged(&first, &second);
     struct dotted_sizes sizes = {.elements = merged.count, .frames_return = true};
-    sizes.raw = measure_frame(&sizes, &merged, DOTTED_RAW);
-    sizes.coded = measure_frame(&sizes, &merged, DOTTED_CODED);
+    sizes.raw = measure_frame(&sizes, &merged, DOTTED_RAW, gzips);
+    sizes.coded = measure_frame(&sizes, &merged, DOTTED_CODED, gzips);
     observed_remove_set_release(&first);
     observed_remove_set_release(&second);
     observed_remove_set_release(&merged);
@@ -63,10 +65,12 @@ static void run_cell(struct observed_remove *experiment, unsigned share, enum pl
 {
     struct removing_cell *cell = &experiment->cells[share][place];
     struct script scripts[2];
+    bool gzips = experiment->scale.gzips || share == SHARES - 1; /* the last are the smallest */
     draw_scripts(scripts, workload->seed, experiment->scale.operations, add_shares[share], place);
     for (int contender = 0; contender < REMOVING_CONTENDERS; contender++)
-        cell->outcomes[contender][repeat] = replica_pair_play(&experiment->configs[contender], workload, scripts);
-    cell->sets[repeat] = measure_set(workload, scripts);
+        cell->outcomes[contender][repeat] =
+            replica_pair_play(&experiment->configs[contender], workload, scripts, gzips);
+    cell->sets[repeat] = measure_set(workload, scripts, experiment->scale.gzips);
     script_release(&scripts[0]);
     script_release(&scripts[1]);
 }

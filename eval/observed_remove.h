@@ -27,6 +27,7 @@ enum removing_contender {
 
 struct dotted_sizes {
     uint64_t elements, raw, coded; /* bytes */
+    uint64_t gzipped[2];           /* raw and coded; 0: not measured */
     bool frames_return;
 };
 

@@ -206,11 +206,14 @@ def table_one():
                 for form in ("raw", "gzip")
                 for row in rows("table-6.1", workload=place, structure=structure, source="thesis", form=form)
             ]
-            body.append([place, title, percent(ours.load_factor, 1), two(ours.bytes_an_element_mean)] + (theirs or ["", ""]))
+            body.append(
+                [place, title, percent(ours.load_factor, 1), two(ours.bytes_an_element_mean), two(ours.gzipped_bytes_an_element)]
+                + (theirs or ["", ""])
+            )
     local, split = (one("table-6.1", workload=place, structure="GCF4", source="Roost") for place in ("all local", "50-50 split"))
     overflow = max(row.overflow_max / row.entries_min for row in rows("figure-6.1-grow-only", filter="GCF4"))
     return (
-        grid(["workload", "structure", "elements taken", "Roost, bytes an element", "thesis, raw", "thesis, gzipped"], body, left=2)
+        grid(["workload", "structure", "elements taken", "Roost, bytes an element", "gzipped", "thesis, raw", "gzipped"], body, left=2)
         + [""]
         + bullets(
             f"""GCF₄: sorted class keys, Rice-coded; {local.bytes_an_entry:.3f} bytes an entry locally and
@@ -249,6 +252,7 @@ def table_two():
                         percent(ours.load_factor, 1),
                         whole(ours.bytes),
                         two(ours.bytes_an_element_mean),
+                        two(ours.gzipped_bytes_an_element),
                     ]
                     + (theirs if theirs and form != "uncoded" else ["", ""])
                 )
@@ -257,7 +261,7 @@ def table_two():
     hidden = claim("removal", "ORCF default with removes: hides one element in a million removes at most")
     gone = claim("removal", "ORCF default with removes: removed elements are gone")
     return (
-        grid(["workload", "structure", "elements", "bytes", "Roost, bytes an element", "thesis, raw", "thesis, gzipped"], body, left=2)
+        grid(["workload", "structure", "elements", "bytes", "Roost, bytes an element", "gzipped", "thesis, raw", "gzipped"], body, left=2)
         + [""]
         + prose(
             f"""After the last merge both replicas were asked for every element: of ORCF₄ {count(lookups[0])} were missing in

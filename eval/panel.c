@@ -16,13 +16,15 @@ void panel_open(struct panel *panel, const char *name, roost_config config, stru
 {
     *panel = (struct panel){.name = name, .config = config, .scale = scale};
     struct cell *cell = panel->results;
-    *cell++ = (struct cell){.schedule = {ALL_LOCAL, ONLY_AT_THE_END}};
+    *cell++ = (struct cell){.schedule = {ALL_LOCAL, ONLY_AT_THE_END, false}};
     for (unsigned split = 0; split < SPLITS; split++) {
         uint64_t every = scale.first_interval;
         for (unsigned i = 0; i < scale.intervals; i++, every *= 10)
-            *cell++ = (struct cell){.schedule = {shares[split], every}};
+            *cell++ = (struct cell){.schedule = {shares[split], every, false}};
     }
     panel->cells = (unsigned)(cell - panel->results);
+    panel->results[LOCAL_CELL].schedule.is_in_table = panel->results[scale.intervals].schedule.is_in_table =
+        !config.scalable && !scale.sample;
 }
 
 /* The one whose outcome depends most on the code: filled until it refuses, or 50-50, merged at the end. */

@@ -16,6 +16,7 @@
 
 #include "environment.h"
 #include "fatal.h"
+#include "gzip.h"
 
 struct replica {
     roost_filter *filter;
@@ -189,20 +190,21 @@ static bool same_digest(roost_digest a, roost_digest b)
     return memcmp(a.bytes, b.bytes, sizeof a.bytes) == 0;
 }
 
-static void examine_frame(struct outcome *outcome, const roost_filter *filter)
+static void examine_frame(struct outcome *outcome, const roost_filter *filter, bool gzips)
 {
     roost_buffer frame;
     roost_filter *decoded;
     must(roost_filter_encode(filter, &frame), "encode");
     must(roost_filter_decode(&decoded, frame.data, frame.size, NULL), "decode");
     outcome->frame_bytes = frame.size;
+    outcome->gzip_bytes = gzips ? gzipped_size(frame.data, frame.size) : 0;
     outcome->frame_returns = roost_filter_equal(filter, decoded) && roost_filter_check(filter) == ROOST_OK &&
                              roost_filter_check(decoded) == ROOST_OK;
     roost_filter_free(decoded);
     roost_buffer_release(&frame);
 }
 
-static struct outcome examine(struct pair *pair, const struct workload *workload)
+static struct outcome examine(struct pair *pair, const struct workload *workload, bool gzips)
 {
     roost_filter *filter = pair->first.filter;
     struct outcome outcome = {.elements = pair->first.own_count + pair->second.own_count};
@@ -218,7 +220,7 @@ static struct outcome examine(struct pair *pair, const struct workload *workload
     outcome.replicas_agree = same_digest(outcome.digest, roost_filter_digest(pair->second.filter));
     outcome.fpr = (double)count_found(filter, workload->fresh, workload->fresh_count) / (double)workload->fresh_count;
     roost_filter_get_info(filter, &outcome.info);
-    examine_frame(&outcome, filter);
+    examine_frame(&outcome, filter, gzips);
     return outcome;
 }
 
@@ -227,20 +229,20 @@ struct outcome replica_pair_run(const roost_config *config, const struct workloa
     struct pair pair;
     pair_open(&pair, config, workload);
     follow_schedule(&pair, workload, schedule);
-    struct outcome outcome = examine(&pair, workload);
+    struct outcome outcome = examine(&pair, workload, schedule.is_in_table);
     pair_close(&pair);
     return outcome;
 }
 
 struct outcome replica_pair_play(const roost_config *config, const struct workload *workload,
-                                 const struct script scripts[2])
+                                 const struct script scripts[2], bool gzips)
 {
     struct pair pair;
     pair_open(&pair, config, workload);
     follow_script(&pair.first, workload, &scripts[0]);
     follow_script(&pair.second, workload, &scripts[1]);
     synchronise(&pair);
-    struct outcome outcome = examine(&pair, workload);
+    struct outcome outcome = examine(&pair, workload, gzips);
     pair_close(&pair);
     return outcome;
 }

@@ -14,6 +14,7 @@
 struct schedule {
     unsigned first_share; /* per cent of the operations that are the first replica's */
     uint64_t sync_every;  /* operations, counted over both replicas; a last merge follows in any case */
+    bool is_in_table;     /* a cell of Table 6.1, whose frame is also gzipped */
 };
 
 /* How operations are dealt. */
@@ -32,6 +33,7 @@ struct outcome {
     bool frame_returns;       /* decoding the frame gives an equal filter, and both pass their check */
     double fpr;               /* measured on the fresh keys of the workload */
     uint64_t frame_bytes;
+    uint64_t gzip_bytes; /* of the frame after gzip; 0: not measured */
     roost_digest digest;
     roost_info info;
 };
@@ -39,8 +41,8 @@ struct outcome {
 /* Adds all keys of the workload. */
 struct outcome replica_pair_run(const roost_config *config, const struct workload *workload, struct schedule schedule);
 
-/* Each replica follows its script, then they merge. */
+/* Each replica follows its script, then they merge. `gzips`: also measure the frame after gzip. */
 struct outcome replica_pair_play(const roost_config *config, const struct workload *workload,
-                                 const struct script scripts[2]);
+                                 const struct script scripts[2], bool gzips);
 
 #endif

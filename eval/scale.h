@@ -29,7 +29,9 @@ struct scale {
     unsigned counted;       /* operations of the counters in processes of their own */
     unsigned days;          /* of the simulated counters */
     unsigned at_once;       /* repeats that run side by side, of the workloads of adds alone */
+    uint64_t rare_probes;   /* of a window that seldom errs, at most */
     bool says_where_it_is;  /* on stderr */
+    bool gzips;             /* all frames of Table 6.2 and plain sets; otherwise some frames alone */
     bool sample;            /* a few rows of the tables, to be compared with those of a full run; no claims */
 };
 
