@@ -25,6 +25,7 @@
 #include "claim.h"
 #include "counting.h"
 #include "counting_cuckoo.h"
+#include "differentiated_bit.h"
 #include "distributed_bloom.h"
 #include "fatal.h"
 #include "forgetful.h"
@@ -58,6 +59,7 @@ static const struct scale short_scale = {
     .networks = 2,
     .roots = 16000,
     .root_repeats = 2,
+    .bit_trials = 40,
     .largest_table = 13,
     .counted = 1000,
     .rare_probes = 400000,
@@ -81,6 +83,7 @@ static const struct scale medium_scale = {
     .networks = 2,
     .roots = 16000,
     .root_repeats = 3,
+    .bit_trials = 200,
     .largest_table = 14,
     .counted = 1000,
     .rare_probes = 2000000,
@@ -105,6 +108,7 @@ static const struct scale full_scale = {
     .networks = 20,
     .roots = 64000,
     .root_repeats = 5,
+    .bit_trials = 500,
     .largest_table = 21,
     .counted = 5000,
     .rare_probes = 400000000,
@@ -314,6 +318,19 @@ static void evaluate_multisets(const struct options *options)
     free(experiment);
 }
 
+static void evaluate_differentiated_bit(const struct options *options)
+{
+    struct differentiated_bit experiment;
+    differentiated_bit_run(&experiment, options->scale, options->seed);
+    if (!options->scale.sample)
+        differentiated_bit_claims(&experiment);
+    if (options->directory) {
+        FILE *table = open_table(options->directory, "counting-cuckoo-bit.csv");
+        differentiated_bit_write_table(&experiment, table);
+        close_table(table, "counting-cuckoo-bit.csv");
+    }
+}
+
 static void evaluate_gossip(const struct options *options)
 {
     struct distributed_bloom *experiment = must_allocate(1, sizeof *experiment);
@@ -444,6 +461,7 @@ static const struct experiment {
     {"counters", evaluate_counters, false},
     {"unsafe-removal", evaluate_unsafe_removal, true},
     {"specifications", evaluate_specifications, true},
+    {"differentiated-bit", evaluate_differentiated_bit, true},
 };
 
 static bool is_wanted(const struct experiment *experiment, const struct options *options)

@@ -88,6 +88,32 @@ def collisions():
     )
 
 
+def bit_rows(form):
+    return sorted(rows("counting-cuckoo-bit", form=form), key=lambda row: row.fingerprint_bits)
+
+
+@block("differentiated-bit")
+def differentiated_bit():
+    titles = {
+        "f bits": "f bits (Equation 4)",
+        "f bits and differentiated bit": "f bits and the differentiated bit (Equation 9)",
+        "f + 1 bits": "f + 1 bits (Equation 4)",
+        "Roost of f bits": "Roost, f bits",
+        "Roost of f + 1 bits": "Roost, f + 1 bits",
+    }
+    head = ["f"] + [row["fingerprint_bits"] for row in bit_rows("f bits")]
+    elements, buckets, trials = (bit_rows("f bits")[0][column] for column in ("elements", "buckets", "trials"))
+    return (
+        prose(f"{whole(float(elements))} elements in {buckets} buckets, {trials} trials. Elements that share the class of an earlier one:")
+        + [""]
+        + grid(head, [[title] + [f"{row.collided_mean:.2f} ({row.expected:.2f})" for row in bit_rows(form)] for form, title in titles.items()])
+        + [""]
+        + prose("The chance that any two collide, and in brackets the equation:")
+        + [""]
+        + grid(head, [[title] + [f"{row.any_collision:.3f} ({row.equation:.3f})" for row in bit_rows(form)] for form, title in titles.items()])
+    )
+
+
 # ---- gossip --------------------------------------------------------------------------------------------------------------
 
 

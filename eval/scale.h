@@ -25,6 +25,7 @@ struct scale {
     unsigned networks; /* that gossip */
     size_t roots;      /* distinct elements of a multiset */
     unsigned root_repeats;
+    unsigned bit_trials;    /* of tables with and without a differentiated bit */
     unsigned largest_table; /* of counting cuckoo filters: 2^ so many buckets */
     unsigned counted;       /* operations of the counters in processes of their own */
     unsigned days;          /* of the simulated counters */
