@@ -10,8 +10,8 @@
  *     f + 1 bits           pair of buckets, longer x     b/2 * (2^(f+1) - 1)  Equation 4 with f + 1, which is 9
  *
  * So the bit and the longer fingerprint halve collisions alike, and the longer one has b/2 classes more, since only one
- * fingerprint, 0, marks a free slot. The first three forms are counted on
- * tuples as the paper draws them, since Roost has no such bit; the others on real filters of the same sizes.
+ * fingerprint, 0, marks a free slot. The first three forms are counted on tuples as the paper draws them, since Roost
+ * has no such bit; the others on real filters of the same sizes.
  */
 #include "differentiated_bit.h"
 
