@@ -23,10 +23,11 @@ unset tics
 unset grid
 set xrange [0:1]
 set yrange [0:1]
-set key inside center center horizontal Left reverse maxrows 2 samplen 2.4 width 2
-plot NaN with linespoints linewidth 6 linecolor rgb green pointtype 9 pointsize 1.5 title "a mapping for each pair and round", \
-     NaN with linespoints linewidth 2 linecolor rgb blue pointtype 7 pointsize 0.9 title "a mapping for each pair (DBF)", \
-     NaN with linespoints linewidth 2 linecolor rgb orange pointtype 5 pointsize 0.9 title "one mapping for all; mean, least and most", \
+set key inside center center horizontal Left reverse maxrows 2 samplen 2.4 width -3
+plot NaN with linespoints linewidth 6 linecolor rgb green pointtype 9 pointsize 1.5 title "mapping for each pair and round", \
+     NaN with linespoints linewidth 2 linecolor rgb blue pointtype 7 pointsize 0.9 title "for each pair (DBF)", \
+     NaN with linespoints linewidth 2 linecolor rgb orange pointtype 5 pointsize 0.9 title "one for all; mean, least, most", \
+     NaN with linespoints dashtype 2 linewidth 1.6 linecolor rgb ink pointtype 6 pointsize 0.9 title "rounds at once, as in the paper", \
      NaN with lines linestyle 2 title "the paper, at the end"
 
 unset label 1
@@ -54,6 +55,8 @@ do for [i = 1:2] {
          curves using 3:(row("pair and round", names[i], column(4))) with linespoints linewidth 6 linecolor rgb green pointtype 9 pointsize 1.5, \
          curves using 3:(row("pair", names[i], column(4))) with linespoints linewidth 2 linecolor rgb blue pointtype 7 pointsize 0.9, \
          curves using 3:(row("standard", names[i], column(4))):(row("standard", names[i], column(5))):(row("standard", names[i], column(6))) with yerrorlines linewidth 2 linecolor rgb orange pointtype 5 pointsize 0.9, \
+         curves using 3:(row("pair at once", names[i], column(4))) with linespoints dashtype 2 linewidth 1.6 linecolor rgb blue pointtype 6 pointsize 0.9, \
+         curves using 3:(row("standard at once", names[i], column(4))) with linespoints dashtype 2 linewidth 1.6 linecolor rgb orange pointtype 4 pointsize 0.9, \
          50 with lines linestyle 2, least[i] with lines linestyle 2
 }
 unset label 2
