@@ -1,5 +1,5 @@
 # Figures 7 and 9 of the paper on distributed Bloom filters: one network, round by round. A participant is filled when it has the
-# whole set. At the top left is who sends to whom; rounds are the paper's, all at the same time.
+# whole set. At the top left is who sends to whom; all send at the same time.
 load "eval/picture-style.gp"
 
 set terminal svg size 1180,900 enhanced font "sans-serif,14" background "#ffffff"

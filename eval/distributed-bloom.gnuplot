@@ -27,7 +27,7 @@ set key inside center center horizontal Left reverse maxrows 2 samplen 2.4 width
 plot NaN with linespoints linewidth 6 linecolor rgb green pointtype 9 pointsize 1.5 title "mapping for each pair and round", \
      NaN with linespoints linewidth 2 linecolor rgb blue pointtype 7 pointsize 0.9 title "for each pair (DBF)", \
      NaN with linespoints linewidth 2 linecolor rgb orange pointtype 5 pointsize 0.9 title "one for all; mean, least, most", \
-     NaN with linespoints dashtype 2 linewidth 1.6 linecolor rgb ink pointtype 6 pointsize 0.9 title "rounds at once, as in the paper", \
+     NaN with linespoints dashtype 2 linewidth 1.6 linecolor rgb ink pointtype 6 pointsize 0.9 title "rounds at once", \
      NaN with lines linestyle 2 title "the paper, at the end"
 
 unset label 1

@@ -14,8 +14,9 @@
  *                  sides learn: all messages with elements are made before any is taken
  *     one way      the same, but only who receives a filter learns, from its sender
  *
- * The paper's nodes send at the same time. A filter shows its receiver both what it lacks and what the sender lacks
- * (its Figure 3); which of them learns in its experiments it does not say.
+ * The paper says that each node sends to its neighbours during an iteration; not whether all do so at the same time. A
+ * filter shows its receiver both what it lacks and what the sender lacks (its Figure 3); who learns in the experiments
+ * the paper does not say either.
  *
  * Beside the paper's methods stands the exact one (roost/reconcile.h): in each contact both learn what they lack, and
  * elements follow with a byte for their length, as in gossip.
@@ -124,7 +125,7 @@ static void meet(struct network *network, struct gossip_run *run, uint64_t *lear
     }
 }
 
-/* ---- the paper's rounds ------------------------------------------------------------------------------------------ */
+/* ---- rounds at once ---------------------------------------------------------------------------------------------- */
 
 /* The message with which `to` learns from `from`; it has the filter of `from` as well, which is as large as the one
    before it. With changing m a message with the size goes before. */

@@ -1,7 +1,8 @@
 /*
  * The experiments of "The Distributed Bloom Filter": a network of participants that gossip until nothing changes any
  * more, with one mapping for all, one for each pair, and one for each pair and round; filters of fixed size, and sizes
- * by the sets. In ours contacts follow each other; in the paper's rounds all send at the same time. Beside them the same networks where each contact is an exact reconciliation.
+ * by the sets. Contacts follow each other, or all send at the same time. Beside them the same networks where each
+ * contact is an exact reconciliation.
  */
 #ifndef EVAL_DISTRIBUTED_BLOOM_H
 #define EVAL_DISTRIBUTED_BLOOM_H

@@ -115,7 +115,7 @@ def unsafe_removal():
         )
         + [""]
         + grid(
-            ["each removes", "hidden", "by random picks", "left over", "expected", "by random picks"],
+            ["each removes", "hidden", "random picks, by theory", "left over", "expected", "random picks, by theory"],
             [parallel_row(row) for row in rows("parallel-removal", slots=LARGE)],
         )
     )
