@@ -1,8 +1,8 @@
 /*
  * Two elements collide in a cuckoo table if they have the same fingerprint and the same two buckets, in whichever
  * order. The paper (section 5.1) weighs a bit in each slot that tells the order, which separates (1, 2, x) from
- * (2, 1, x), against one more bit in the fingerprint, and takes the latter: by Equations 8 and 10 neither needs a longer
- * field than the other. Here both are counted.
+ * (2, 1, x), against one more bit in the fingerprint, and takes the latter: by Equations 8 and 10 neither needs a
+ * longer field than the other. Here both are counted.
  *
  *     form                 a class is                    classes              chance that any of N elements collide
  *     f bits               pair of buckets, x            b/2 * (2^f - 1)      Equation 4

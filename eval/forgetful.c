@@ -28,14 +28,15 @@
 #include "workload.h"
 #include "roost/evaluation.h"
 
-#define PROBES       200000
-#define BITS         6250
-#define HASHES       5
-#define ENOUGH_WRONG 400 /* probes, for a figure within 5 % */
-#define FEWEST_WRONG 10
-#define BEGIN        (1000000 * ROOST_SECOND)
-#define NO_RESIZING  0.999999 /* a rate that no slot ever reaches */
-#define RESIZE_UNDER 0.01     /* Figure 13's target */
+#define PROBES          200000
+#define BITS            6250
+#define HASHES          5
+#define ENOUGH_WRONG    400 /* probes, for a figure within 5 % */
+#define FEWEST_WRONG    10
+#define LEAST_IN_SAMPLE 0.005 /* a rate that few probes measure */
+#define BEGIN           (1000000 * ROOST_SECOND)
+#define NO_RESIZING     0.999999 /* a rate that no slot ever reaches */
+#define RESIZE_UNDER    0.01     /* Figure 13's target */
 
 static void note(struct forgetful *experiment, unsigned figure, const char *series, double x, double y)
 {
@@ -100,10 +101,12 @@ static double estimate(const roost_filter *window, roost_overlap_query check, do
 }
 
 /* As `measure`, with as many probes as it takes; not a number where that would be too many. */
-static double measure_rare(const roost_filter *window, uint64_t most, uint64_t luck, double seconds)
+static double measure_rare(const struct forgetful *experiment, const roost_filter *window, uint64_t luck,
+                           double seconds, uint64_t most)
 {
+    double least = experiment->scale.sample ? LEAST_IN_SAMPLE : FEWEST_WRONG / (double)most;
     uint64_t time = BEGIN + (uint64_t)(seconds * 1e6), wrong = 0, probes = 0;
-    if (estimate(window, ROOST_OVERLAP_PAIRS, seconds) * (double)most < FEWEST_WRONG)
+    if (estimate(window, ROOST_OVERLAP_PAIRS, seconds) < least)
         return NAN;
     for (; probes < most && wrong < ENOUGH_WRONG; probes++)
         wrong += roost_overlap_contains_hash(window, ROOST_OVERLAP_PAIRS, draw(&luck), time);
@@ -183,7 +186,8 @@ static void run_refresh(struct forgetful *experiment, uint64_t *luck)
             for (double until = time + 3 * period; time < until - 1e-9; time += 1 / rate)
                 add(window, luck, time);
             note(experiment, 11, periods[i].name, rate, estimate(window, ROOST_OVERLAP_PAIRS, time - 1e-3));
-            note(experiment, 11, periods[i].measured, rate, measure_rare(window, most, ~*luck, time - 1e-3));
+            note(experiment, 11, periods[i].measured, rate,
+                 measure_rare(experiment, window, ~*luck, time - 1e-3, most));
         }
         roost_filter_free(window);
     }
@@ -232,7 +236,7 @@ static void run_filters(struct forgetful *experiment, uint64_t *luck)
                      due_rate(arrivals, (int)(now / 5), (int)sizes[i].past));
                 if ((second + 1) % 3 == 0)
                     note(experiment, 12, sizes[i].measured, 2.4 * (second + 1),
-                         measure_rare(window, most, ~*luck, now));
+                         measure_rare(experiment, window, ~*luck, now, most));
             }
             add(window, luck, time);
             arrivals[(unsigned)(time / 5)]++;

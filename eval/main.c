@@ -125,7 +125,6 @@ static struct scale sample_scale(void)
     scale.series_repeats = 1;
     scale.networks = 1;
     scale.largest_table = 10;
-    scale.rare_probes = 0;
     scale.says_where_it_is = false;
     scale.sample = true;
     return scale;

@@ -136,7 +136,8 @@ static void subsets_open(struct world *world, roost_kind kind)
     }
 }
 
-/* Each element is added by a replica of its own. An update of an unseen dot is its addition, of any other its removal. */
+/* Each element is added by a replica of its own. An update of an unseen dot is its addition, of a live one its
+   removal. */
 static void dots_open(struct world *world)
 {
     static const char *const heights[] = {"unseen", "live", "dead"};
