@@ -255,7 +255,7 @@ static int usage(void)
 {
     fprintf(
         stderr,
-        "usage: roost-bench [--large] [--growth | --reconcile | --one-call | --states | --changes | --threads] [--csv "
+        "usage: roost-bench [--large] [--growth | --reconcile | --one-call | --states | --changes | --threads | --executors] [--csv "
         "FILE] [--rounds N]\n"
         "       roost-bench --curve FILE [KEYS]\n");
     return 2;
@@ -281,7 +281,7 @@ static int draw_curve(const char *path, const char *most)
 int main(int argc, char **argv)
 {
     bool large = false, only_growth = false, only_reconcile = false, only_one_call = false, only_states = false,
-         only_changes = false, only_threads = false;
+         only_changes = false, only_threads = false, only_executors = false;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--large") == 0)
             large = true;
@@ -297,6 +297,8 @@ int main(int argc, char **argv)
             only_changes = true;
         else if (strcmp(argv[i], "--threads") == 0)
             only_threads = true;
+        else if (strcmp(argv[i], "--executors") == 0)
+            only_executors = true;
         else if (strcmp(argv[i], "--curve") == 0 && i + 1 < argc)
             return draw_curve(argv[i + 1], argv[i + 2]);
         else if (strcmp(argv[i], "--calls") == 0 && i + 1 < argc)
@@ -312,7 +314,8 @@ int main(int argc, char **argv)
         return usage();
     if (csv)
         fprintf(csv, "what,keys,figure,median,unit,best,machine_limit\n");
-    bool all = !only_growth && !only_reconcile && !only_one_call && !only_states && !only_changes && !only_threads;
+    bool all = !only_growth && !only_reconcile && !only_one_call && !only_states && !only_changes && !only_threads &&
+               !only_executors;
     if (all || only_one_call)
         bench_one_call(large);
     if (all)
@@ -331,6 +334,8 @@ int main(int argc, char **argv)
         bench_windows(large);
     if (all || only_threads)
         bench_threads(1 << 22);
+    if (all || only_executors)
+        bench_executors(1 << 22);
     if (csv && fclose(csv) != 0)
         return 2;
     return 0;

@@ -24,6 +24,8 @@ void bench_growth(bool large);
 void bench_curve(FILE *table, uint64_t most);
 /* One thread and two on one filter. */
 void bench_threads(uint64_t keys);
+/* Long calls with an executor of two threads and without. */
+void bench_executors(uint64_t keys);
 /* Two sets of that many keys, which differ in so many; a multiset, in the counts of so many. */
 void bench_reconcile(const char *name, const roost_reconcile_config *config, uint64_t keys, uint64_t difference);
 /* Ids through a window that holds so many of them. */

@@ -139,7 +139,7 @@ ROOST_API roost_config roost_config_default(void);
 /* ---- environment: what a filter lives in, never part of its state ----------------------------------------------- */
 
 /*
- * What a filter gets from its caller. All zero means: calloc and free, a fixed random seed, no memory limit,
+ * What a filter gets from its caller. All zero means: calloc and free, a fixed random seed, no memory limit, no threads,
  * ROOST_DEFAULT_KICKS, the entropy of the operating system, and a journal of at most an eighth of the capacity, which
  * in a scalable filter is that of the tables that it has by then.
  *
@@ -164,6 +164,8 @@ typedef struct roost_environment {
                                   0: any number. A table that passes this bound gets all its rows at the next time:
                                   memory for speed, for servers with one thread */
     void (*count)(void *context, void *memory, bool more); /* for allocators that count memory, or NULL: see above */
+    roost_executor executor; /* of calls that take milliseconds: their results are the same without. docs/api.md says
+                                which calls use it; it must live as long as the filter and its copies */
 } roost_environment;
 
 /* ---- life ------------------------------------------------------------------------------------------------------ */

@@ -1,4 +1,4 @@
-/* Small values that all parts of the library share: bytes, hashes, buffers, allocators, entropy. */
+/* Small values that all parts of the library share: bytes, hashes, buffers, allocators, entropy, executors. */
 #ifndef ROOST_TYPES_H
 #define ROOST_TYPES_H
 
@@ -42,6 +42,25 @@ typedef struct roost_entropy {
     void *context;                                         /* passed to `draw` */
     bool (*draw)(void *context, void *bytes, size_t size); /* fills `size` bytes at random; false: it could not */
 } roost_entropy;
+
+/*
+ * What runs the tasks of a long call at the same time: a thread pool of the caller's. All zero stands for none, and then
+ * each call does everything itself. The library starts no threads.
+ *
+ * `run` calls task(argument, index) once for each index below `count`, in any order, on any threads, the calling one
+ * included, and returns after all of them have returned; what they wrote is visible to its caller then, as it is after
+ * a thread was joined or a mutex was taken. Tasks do not wait for each other: running them one after the other is right,
+ * too. A task takes about a millisecond. It calls no function of the caller's but the one that reads a file, and so no
+ * allocator, no entropy and no executor: those are called on the thread that calls the library.
+ *
+ * Threads that call the library at the same time, for several filters or for functions that take a const one, call
+ * `run` at the same time.
+ */
+typedef struct roost_executor {
+    void *context; /* passed to `run` */
+    void (*run)(void *context, void (*task)(void *argument, size_t index), void *argument, size_t count);
+    uint32_t threads; /* how many tasks run at the same time; with 0 or 1 `run` is never called */
+} roost_executor;
 
 /* Bytes that a call has made. The caller releases them with roost_buffer_release. */
 typedef struct roost_buffer {

@@ -118,6 +118,24 @@ void write_gamma(struct bit_writer *writer, uint64_t value)
         write_bits(writer, value >> 32, bits - 32);
 }
 
+void write_written(struct bit_writer *writer, const struct bit_writer *other)
+{
+    const uint8_t *bytes = other->buffer.data;
+    size_t size = other->buffer.size, done = 0;
+    bit_writer_reserve(writer, size + 8);
+    if (other->failed || writer->failed) {
+        writer->failed = true;
+        return;
+    }
+    for (; writer->pending_bits == 0 && done < size; done = size)
+        write_bytes(writer, bytes, size);
+    for (; done + 7 <= size; done += 7)
+        write_bits(writer, done + 8 <= size ? load_word(bytes + done) : load_word(bytes + done - 1) >> 8, 56);
+    for (; done < size; done++)
+        write_bits(writer, bytes[done], 8);
+    write_bits(writer, other->pending, other->pending_bits);
+}
+
 void write_alignment(struct bit_writer *writer)
 {
     if (writer->pending_bits)

@@ -128,6 +128,8 @@ void write_rice_list(struct bit_writer *writer, const uint64_t *values, size_t c
             writer->buffer.data[0 .. writer->room - 1];
     ensures sound_writer(writer) && writer_goes_on{Pre, Post}(writer); */
 void write_gamma(struct bit_writer *writer, uint64_t value);
+/* What another writer has written, up to its last bit. */
+void write_written(struct bit_writer *writer, const struct bit_writer *other);
 /*@ requires sound_writer(writer);
     assigns writer->buffer.size, writer->pending, writer->pending_bits, writer->failed,
             writer->buffer.data[0 .. writer->room - 1];

@@ -29,10 +29,12 @@
 #include "bloom.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "bloom_array.h"
 #include "../base/hash.h"
+#include "../base/tasks.h"
 
 /* Past this size a batch asks for memory ahead of its use. */
 #define CACHED_BYTES ((size_t)4 << 20)
@@ -354,21 +356,56 @@ static const struct filter_calls *calls_for(const struct bloom *bloom)
 
 /* ---- replication ----------------------------------------------------------------------------------------------- */
 
+/* Tasks have so many chunks each at least. */
+#define CHUNKS_OF_TASK 64
+
+static bool merge_chunk(struct bloom *bloom, const struct bloom *source, size_t chunk)
+{
+    bool grew = bloom_kernel_in_use()->merge(words_of(bloom) + chunk * CHUNK_WORDS,
+                                             words_of(source) + chunk * CHUNK_WORDS, words_in_chunk(bloom, chunk));
+    bloom->stale[chunk] |= grew;
+    return grew;
+}
+
+struct bloom_merge {
+    struct bloom *bloom;
+    const struct bloom *source;
+    atomic_bool grew;
+};
+
+static void merge_chunks(void *context, size_t from, size_t to)
+{
+    struct bloom_merge *merge = context;
+    bool grew = false;
+    for (size_t chunk = next_used(merge->source, from); chunk < to; chunk = next_used(merge->source, chunk + 1)) {
+        bool chunk_grew = merge_chunk(merge->bloom, merge->source, chunk);
+        grew |= chunk_grew;
+    }
+    if (grew)
+        merge->grew = true;
+}
+
+static bool merge_and_note(struct bloom *bloom, const struct bloom *source)
+{
+    bool grew = false;
+    for (size_t chunk = next_used(source, 0); chunk < bloom->chunks; chunk = next_used(source, chunk + 1)) {
+        note_unseen(bloom, words_of(source) + chunk * CHUNK_WORDS, chunk * CHUNK_WORDS, words_in_chunk(bloom, chunk));
+        bool chunk_grew = merge_chunk(bloom, source, chunk);
+        grew |= chunk_grew;
+    }
+    return grew;
+}
+
 static roost_status bloom_merge(roost_filter *filter, bool *changed, const roost_filter *other)
 {
     struct bloom *bloom = as_bloom(filter);
-    const struct bloom *source = as_const_bloom(other);
-    const struct bloom_kernel *kernel = bloom_kernel_in_use();
-    *changed = false;
-    for (size_t chunk = next_used(source, 0); chunk < bloom->chunks; chunk = next_used(source, chunk + 1)) {
-        if (journal_is_on(filter->journal))
-            note_unseen(bloom, words_of(source) + chunk * CHUNK_WORDS, chunk * CHUNK_WORDS,
-                        words_in_chunk(bloom, chunk));
-        bool grew = kernel->merge(words_of(bloom) + chunk * CHUNK_WORDS, words_of(source) + chunk * CHUNK_WORDS,
-                                  words_in_chunk(bloom, chunk));
-        bloom->stale[chunk] |= grew;
-        *changed |= grew;
+    struct bloom_merge merge = {bloom, as_const_bloom(other), false};
+    if (journal_is_on(filter->journal)) {
+        *changed = merge_and_note(bloom, merge.source);
+        return ROOST_OK;
     }
+    run_in_spans(&filter->environment.common->executor, merge_chunks, &merge, bloom->chunks, CHUNKS_OF_TASK);
+    *changed = merge.grew;
     return ROOST_OK;
 }
 
@@ -432,15 +469,20 @@ static void note_use(struct bloom *bloom, size_t chunk)
         bloom->used[chunk / GROUP] |= bit;
 }
 
-/* Stores the hash of a chunk, which is no longer stale. */
-static void keep_chunk_hash(struct bloom *bloom, size_t chunk, uint128 hash)
+/* Stores the hash of a chunk, which is no longer stale; the sum is left to the caller. */
+static void put_chunk_hash(struct bloom *bloom, size_t chunk, uint128 hash)
 {
-    bloom->sum += hash - bloom->chunk_hashes[chunk];
     bloom->chunk_hashes[chunk] = hash;
     note_use(bloom, chunk);
     bloom->stale[chunk] = 0;
     if (bloom->copied)
         bloom->copied[chunk / GROUP] &= ~(UINT64_C(1) << (chunk % GROUP));
+}
+
+static void keep_chunk_hash(struct bloom *bloom, size_t chunk, uint128 hash)
+{
+    bloom->sum += hash - bloom->chunk_hashes[chunk];
+    put_chunk_hash(bloom, chunk, hash);
 }
 
 /* Recomputes at most so many hashes; returns where the next one is. */
@@ -454,10 +496,40 @@ static size_t refresh(struct bloom *bloom, uint64_t *effort)
     return chunk;
 }
 
+/* By groups, since chunks of a group share words. */
+static void refresh_groups(void *context, size_t from, size_t to)
+{
+    struct bloom *bloom = context;
+    const size_t end = to * GROUP < bloom->chunks ? to * GROUP : bloom->chunks;
+    for (size_t chunk = from * GROUP; chunk < end; chunk++)
+        if (bloom->stale[chunk])
+            put_chunk_hash(bloom, chunk, chunk_hash(bloom, chunk));
+}
+
+static void refresh_all(struct bloom *bloom)
+{
+    run_in_spans(&bloom->base.environment.common->executor, refresh_groups, bloom, used_words(bloom->chunks),
+                 CHUNKS_OF_TASK / GROUP);
+    bloom->sum = 0;
+    for (size_t chunk = 0; chunk < bloom->chunks; chunk++)
+        bloom->sum += bloom->chunk_hashes[chunk];
+}
+
+static bool has_many_stale(const struct bloom *bloom)
+{
+    size_t stale = 0;
+    for (size_t chunk = 0; chunk < bloom->chunks; chunk++)
+        stale += bloom->stale[chunk];
+    return stale >= 2 * CHUNKS_OF_TASK;
+}
+
 static uint128 bloom_digest(roost_filter *filter)
 {
     uint64_t effort = UINT64_MAX;
-    refresh(as_bloom(filter), &effort);
+    if (is_parallel(&filter->environment.common->executor) && has_many_stale(as_bloom(filter)))
+        refresh_all(as_bloom(filter));
+    else
+        refresh(as_bloom(filter), &effort);
     return as_bloom(filter)->sum;
 }
 

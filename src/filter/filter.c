@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "../base/hash.h"
+#include "../base/tasks.h"
 
 #define HASHES_AT_ONCE 512
 
@@ -187,17 +188,42 @@ bool roost_filter_contains(const roost_filter *filter, const void *key, size_t s
     return calls_of(filter)->contains(filter, hash_short_key(&seed, key, size));
 }
 
+/* A batch that is cut into tasks has so many keys for each of them at least. */
+#define KEYS_OF_TASK ((size_t)1 << 15)
+
+struct look_ups {
+    const roost_filter *filter;
+    bool *found;
+    const roost_hash *hashes; /* or */
+    const roost_bytes *keys;
+};
+
+static void look_hashes_up(void *context, size_t from, size_t to)
+{
+    const struct look_ups *all = context;
+    all->filter->kind->set.contains(all->filter, all->found + from, all->hashes + from, to - from);
+}
+
 void roost_filter_contains_many_hash(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count)
 {
-    filter->kind->set.contains(filter, found, hashes, count);
+    struct look_ups all = {filter, found, hashes, NULL};
+    run_in_spans(&filter->environment.common->executor, look_hashes_up, &all, count, KEYS_OF_TASK);
+}
+
+static void look_keys_up(void *context, size_t from, size_t to)
+{
+    const struct look_ups *all = context;
+    const roost_filter *filter = all->filter;
+    calls_of(filter)->contains_keys(filter, all->found + from, all->keys + from, to - from);
+    for (size_t i = from; filter->imported && i < to; i++)
+        if (!all->found[i])
+            all->found[i] = imported_contains(filter->imported, all->keys[i].data, all->keys[i].size);
 }
 
 void roost_filter_contains_many(const roost_filter *filter, bool *found, const roost_bytes *keys, size_t count)
 {
-    calls_of(filter)->contains_keys(filter, found, keys, count);
-    for (size_t i = 0; filter->imported && i < count; i++)
-        if (!found[i])
-            found[i] = imported_contains(filter->imported, keys[i].data, keys[i].size);
+    struct look_ups all = {filter, found, NULL, keys};
+    run_in_spans(&filter->environment.common->executor, look_keys_up, &all, count, KEYS_OF_TASK);
 }
 
 uint64_t roost_filter_count_hash(const roost_filter *filter, roost_hash hash)

@@ -32,6 +32,7 @@ struct prefix_table {
     uint64_t reserved; /* entries that have room there, whatever becomes of memory */
     roost_allocator allocator;
     memory_counter *count_shared; /* of segments that copies share; NULL: not counted */
+    roost_executor executor;      /* of long work on the whole table */
 };
 
 #define SEGMENT_TARGET 2048

@@ -436,6 +436,8 @@ static roost_status growing_write_state(const roost_filter *filter, struct bit_w
 {
     const struct prefix_set *set = &as_const_growing(filter)->set;
     struct set_stream stream;
+    if (set->in_table && is_cut_for_tasks(&set->table->executor, set->table->count))
+        return write_table(writer, census_of(set), set->table);
     set_stream_begin(&stream, set);
     roost_status status = write_prefixes(writer, census_of(set), next_of_set, &stream, &filter->environment.allocator);
     set_stream_end(&stream);
@@ -455,9 +457,7 @@ static roost_status growing_read_state(roost_filter *filter, struct bit_reader *
     prefix_reader_begin(&prefixes, reader, &filter->environment.allocator);
     roost_status status = prefixes.status;
     if (status == ROOST_OK && prefixes.census.count > 0)
-        status = set_build(&growing->set, filter, prefixes.census.count, next_of_reader, &prefixes);
-    if (status == ROOST_OK)
-        status = prefixes.status;
+        status = set_read(&growing->set, filter, &prefixes);
     if (status == ROOST_OK && !has_census(&growing->set, prefixes.census))
         status = ROOST_CORRUPT;
     prefix_reader_end(&prefixes);

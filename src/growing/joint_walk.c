@@ -27,7 +27,14 @@
 void joint_begin(struct joint_walk *walk, const struct prefix_table *table, const struct prefix_table *other,
                  const struct prefix_table *built)
 {
-    *walk = (struct joint_walk){.tables = {table, other}, .built = built, .allocator = &table->allocator};
+    *walk = (struct joint_walk){
+        .tables = {table, other}, .built = built, .allocator = &table->allocator, .last = UINT64_MAX};
+}
+
+void joint_limit(struct joint_walk *walk, uint64_t first, uint64_t last)
+{
+    walk->next = first;
+    walk->last = last;
 }
 
 void joint_end(struct joint_walk *walk)
@@ -45,9 +52,8 @@ static uint64_t end_of_child(const struct directory *directory, uint64_t hash)
 
 bool joint_next(struct joint_walk *walk)
 {
-    if (walk->begun && walk->next == 0)
+    if (walk->ended)
         return false;
-    walk->begun = true;
     walk->start = walk->end = walk->next;
     walk->count = 0;
     for (unsigned which = 0; which < 2; which++) {
@@ -59,6 +65,7 @@ bool joint_next(struct joint_walk *walk)
     walk->end = end > walk->end ? end : walk->end;
     if (walk->end == walk->start) /* there is nothing at all */
         walk->end = UINT64_MAX;
+    walk->ended = walk->end == walk->last;
     walk->next = walk->end + 1;
     return true;
 }

@@ -15,8 +15,8 @@ struct joint_walk {
     const struct prefix_table *built; /* a table that is made of both: ranges are whole there as well; or NULL */
     const roost_allocator *allocator;
     uint64_t start, end; /* of the present range: first and last hash */
-    uint64_t next;
-    bool begun;
+    uint64_t next, last; /* the first hash of the next range, and the last of all */
+    bool ended;
     /* What was gathered of the present range. `scratch` and `tag_scratch` have as much room. Tags are NULL in tables
        without. */
     uint64_t *prefixes, *scratch, *tags, *tag_scratch;
@@ -26,6 +26,9 @@ struct joint_walk {
 
 void joint_begin(struct joint_walk *walk, const struct prefix_table *table, const struct prefix_table *other,
                  const struct prefix_table *built);
+/* Only ranges from this hash to that: both tables have one that begins with the first, and one that ends with the
+   last. */
+void joint_limit(struct joint_walk *walk, uint64_t first, uint64_t last);
 void joint_end(struct joint_walk *walk);
 /* Whether ranges would be much larger than the segments of the other table. */
 #define MUCH_COARSER 16

@@ -14,11 +14,19 @@
  *
  * So a state is written and read range by range, in the order of its table, with memory for one range; and no count of
  * a hostile frame is believed before its bits are there.
+ *
+ * With an executor (../base/tasks.h), ranges of a large table are written by several tasks, and their bits are joined.
+ * Where a range begins is known only after the one before it was read. So one task reads numbers, some ranges ahead,
+ * while others sort what was read before, check it, and build segments of it (table_parts.c):
+ *
+ *     run 1    read 64..127    build 0..3    build 4..7    ...    build 60..63
+ *     run 2    read 128..191   build 64..67  ...
  */
 #include "prefix_bytes.h"
 
 #include <string.h>
 
+#include "table_parts.h"
 #include "../base/sort.h"
 
 #define RANGE_PREFIXES 2048
@@ -36,11 +44,6 @@ static uint64_t universe_of(unsigned length, unsigned range_bits)
     return length > range_bits ? UINT64_C(1) << (length - range_bits) : 1;
 }
 
-static uint64_t range_start(uint64_t range, unsigned range_bits)
-{
-    return range_bits ? range << (64 - range_bits) : 0;
-}
-
 static uint64_t number_in_range(uint64_t prefix, unsigned length, unsigned range_bits)
 {
     return length > range_bits ? prefix << range_bits >> 1 >> (63 - (length - range_bits)) : 0;
@@ -49,7 +52,7 @@ static uint64_t number_in_range(uint64_t prefix, unsigned length, unsigned range
 /* The inverse; false where a range does not begin with such a prefix. */
 static bool prefix_in_range(uint64_t *prefix, uint64_t range, uint64_t number, unsigned length, unsigned range_bits)
 {
-    uint64_t start = range_start(range, range_bits);
+    uint64_t start = start_of_range(range, range_bits);
     if (length > range_bits)
         start |= number << (64 - length);
     *prefix = prefix_of(start, length);
@@ -108,20 +111,16 @@ static inline bool make_room(uint64_t **prefixes, uint64_t *room, uint64_t count
     return count < *room || make_more_room(prefixes, room, count, allocator);
 }
 
-roost_status write_prefixes(struct bit_writer *writer, struct prefix_census census, next_prefix *next, void *context,
-                            const roost_allocator *allocator)
+/* Those from one on and before another; the source begins and ends with them. False without memory. */
+static bool write_ranges(struct bit_writer *writer, struct prefix_census census, uint64_t from, uint64_t to,
+                         next_prefix *next, void *context, const roost_allocator *allocator)
 {
-    unsigned range_bits = range_bits_of(census.count);
+    const unsigned range_bits = range_bits_of(census.count);
     uint64_t *prefixes = NULL, room = 0, ahead = next(context);
     bool enough = make_room(&prefixes, &room, 0, allocator);
-    write_varint(writer, census.count);
-    if (census.count > 0) {
-        write_byte(writer, census.shortest);
-        write_byte(writer, census.longest);
-    }
-    for (uint64_t range = 0; census.count > 0 && range < UINT64_C(1) << range_bits && enough; range++) {
+    for (uint64_t range = from; range < to && enough; range++) {
         uint64_t count = 0,
-                 last = range_start(range, range_bits) | (range_bits ? UINT64_MAX >> range_bits : UINT64_MAX);
+                 last = start_of_range(range, range_bits) | (range_bits ? UINT64_MAX >> range_bits : UINT64_MAX);
         for (; ahead && first_covered(ahead) <= last; ahead = next(context)) {
             enough = make_room(&prefixes, &room, count, allocator);
             if (!enough)
@@ -132,7 +131,118 @@ roost_status write_prefixes(struct bit_writer *writer, struct prefix_census cens
             write_range(writer, census, prefixes, prefixes + room, count, range_bits);
     }
     memory_release(allocator, prefixes);
+    return enough && !writer->failed;
+}
+
+static void write_census(struct bit_writer *writer, struct prefix_census census)
+{
+    write_varint(writer, census.count);
+    if (census.count > 0) {
+        write_byte(writer, census.shortest);
+        write_byte(writer, census.longest);
+    }
+}
+
+roost_status write_prefixes(struct bit_writer *writer, struct prefix_census census, next_prefix *next, void *context,
+                            const roost_allocator *allocator)
+{
+    uint64_t ranges = census.count ? UINT64_C(1) << range_bits_of(census.count) : 0;
+    write_census(writer, census);
+    bool enough = write_ranges(writer, census, 0, ranges, next, context, allocator);
     write_alignment(writer);
+    return enough && !writer->failed ? ROOST_OK : ROOST_NO_MEMORY;
+}
+
+/* ---- writing by several tasks ------------------------------------------------------------------------------------ */
+
+/* What a task has to write: the walk, one range twice, and the bits of all, which double as they grow. */
+#define WRITING_MEMORY ((size_t)512 << 10)
+
+struct written_part {
+    struct task_memory memory;
+    struct bit_writer writer;
+    uint64_t from, to; /* ranges */
+    bool enough;
+};
+
+struct writing {
+    const struct prefix_table *table;
+    struct prefix_census census;
+    struct written_part *parts;
+};
+
+/* Ranges of a table, with this memory for what is in between. False without memory. */
+static bool write_ranges_of_table(const struct writing *writing, const struct written_part *part,
+                                  struct bit_writer *writer, const roost_allocator *allocator)
+{
+    struct prefix_table view = *writing->table;
+    const uint64_t start = start_of_range(part->from, range_bits_of(writing->census.count));
+    struct table_stream stream = {.at = 0};
+    view.allocator = *allocator;
+    walk_begin(&stream.walk, &view, start);
+    uint64_t first = next_of_table(&stream);
+    while (first && first_covered(first) < start)
+        first = next_of_table(&stream);
+    stream.at -= first != 0;
+    bool enough = write_ranges(writer, writing->census, part->from, part->to, next_of_table, &stream, allocator);
+    walk_end(&stream.walk);
+    return enough && stream.status == ROOST_OK;
+}
+
+static void write_part(void *argument, size_t index)
+{
+    const struct writing *writing = argument;
+    struct written_part *part = &writing->parts[index];
+    const roost_allocator allocator = task_allocator(&part->memory);
+    task_memory_reset(&part->memory);
+    bit_writer_init(&part->writer, allocator);
+    part->enough = write_ranges_of_table(writing, part, &part->writer, &allocator);
+}
+
+/* The bits of a part behind those of the parts before. */
+static bool join_part(const struct writing *writing, const struct written_part *part, struct bit_writer *writer)
+{
+    if (!part->enough) /* for a task */
+        return write_ranges_of_table(writing, part, writer, &writing->table->allocator);
+    write_written(writer, &part->writer);
+    return !writer->failed;
+}
+
+static bool write_by_tasks(const struct writing *writing, size_t parts, struct bit_writer *writer)
+{
+    const roost_executor *executor = &writing->table->executor;
+    const uint64_t ranges = UINT64_C(1) << range_bits_of(writing->census.count);
+    bool enough = true;
+    for (uint64_t next = 0; next < ranges && enough;) {
+        size_t count = 0;
+        for (; count < parts && next < ranges; count++, next += RANGES_OF_PART)
+            writing->parts[count].from = next, writing->parts[count].to = next + RANGES_OF_PART;
+        executor->run(executor->context, write_part, (void *)(uintptr_t)writing, count);
+        for (size_t i = 0; i < count && enough; i++)
+            enough = join_part(writing, &writing->parts[i], writer);
+    }
+    return enough;
+}
+
+bool is_cut_for_tasks(const roost_executor *executor, uint64_t count)
+{
+    return is_parallel(executor) && UINT64_C(1) << range_bits_of(count) >= FEWEST_PARTS * RANGES_OF_PART;
+}
+
+roost_status write_table(struct bit_writer *writer, struct prefix_census census, const struct prefix_table *table)
+{
+    const size_t parts = tasks_at_once(&table->executor);
+    const struct written_part whole = {.to = UINT64_C(1) << range_bits_of(census.count)};
+    void *memory = memory_allocate(&table->allocator, parts * WRITING_MEMORY);
+    struct writing writing = {table, census, memory_allocate(&table->allocator, parts * sizeof *writing.parts)};
+    for (size_t i = 0; memory && writing.parts && i < parts; i++)
+        writing.parts[i].memory = task_memory_in(memory, i, WRITING_MEMORY);
+    write_census(writer, census);
+    bool enough = memory && writing.parts ? write_by_tasks(&writing, parts, writer)
+                                          : write_ranges_of_table(&writing, &whole, writer, &table->allocator);
+    write_alignment(writer);
+    memory_release(&table->allocator, writing.parts);
+    memory_release(&table->allocator, memory);
     return enough && !writer->failed ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
@@ -162,13 +272,16 @@ void prefix_reader_end(struct prefix_reader *prefixes)
 
 #define GAPS_AT_ONCE 128
 
-/* The next prefixes of a list, behind what the range has so far; *next is the first number that can come. */
+/* The next prefixes of a list, behind what the range has so far; *next is the first number that can come. ROOST_FULL:
+   the memory of the reader is not to grow. */
 static roost_status read_some(struct prefix_reader *prefixes, uint64_t first, unsigned shift, unsigned parameter,
                               uint64_t *next, uint64_t universe, uint64_t count)
 {
     uint64_t gaps[GAPS_AT_ONCE];
     while (prefixes->room < prefixes->count + count)
-        if (!make_more_room(&prefixes->prefixes, &prefixes->room, prefixes->count, prefixes->allocator))
+        if (prefixes->is_batch)
+            return ROOST_FULL;
+        else if (!make_more_room(&prefixes->prefixes, &prefixes->room, prefixes->count, prefixes->allocator))
             return ROOST_NO_MEMORY;
     read_rice_list(prefixes->reader, gaps, count, parameter);
     if (prefixes->reader->failed)
@@ -203,6 +316,42 @@ static roost_status read_list(struct prefix_reader *prefixes, unsigned length)
     return ROOST_OK;
 }
 
+/* The lists of a range as they were read: one for each length, in order, behind each other. */
+struct range_lists {
+    uint64_t *prefixes;
+    uint64_t ends[MOST_LENGTH + 1]; /* of the list of each length */
+};
+
+static uint64_t count_of(const struct range_lists *lists, struct prefix_census census)
+{
+    return lists->ends[census.longest];
+}
+
+/* The lists of the next range, behind what the reader has. */
+static roost_status read_lists(struct prefix_reader *prefixes, struct range_lists *lists)
+{
+    const uint64_t begin = prefixes->count;
+    for (unsigned length = prefixes->census.shortest; length <= prefixes->census.longest; length++) {
+        roost_status status = read_list(prefixes, length);
+        if (status != ROOST_OK)
+            return status;
+        lists->ends[length] = prefixes->count - begin;
+    }
+    lists->prefixes = prefixes->prefixes + begin;
+    prefixes->range++;
+    return ROOST_OK;
+}
+
+/* After each range; and what comes after the last one. */
+static roost_status end_range(struct prefix_reader *prefixes)
+{
+    reader_forget(prefixes->reader);
+    if (prefixes->range < prefixes->ranges)
+        return ROOST_OK;
+    read_alignment(prefixes->reader);
+    return prefixes->left > 0 || prefixes->reader->failed ? ROOST_CORRUPT : ROOST_OK;
+}
+
 /* The runs up to `middle` and from there to `count`, both in order, become one. */
 static void merge_runs(uint64_t *prefixes, uint64_t *scratch, uint64_t middle, uint64_t count)
 {
@@ -213,23 +362,17 @@ static void merge_runs(uint64_t *prefixes, uint64_t *scratch, uint64_t middle, u
         prefixes[to] = j == count || scratch[i] < prefixes[j] ? scratch[i++] : prefixes[j++];
 }
 
-/* Lists as one, each merged with what is there so far. */
-static void merge_lists(struct prefix_reader *prefixes, const uint64_t *ends)
+/* The lists of a range as one, in order, in `to`. Hashes are evenly spread; where they are not, each list is merged with
+   what is there so far, and the lists are lost. */
+static void sort_lists(uint64_t *to, const struct range_lists *lists, struct prefix_census census)
 {
-    for (unsigned length = prefixes->census.shortest; length < prefixes->census.longest; length++)
-        merge_runs(prefixes->prefixes, prefixes->prefixes + prefixes->room, ends[length], ends[length + 1]);
-}
-
-/* The lists of a range as one. Hashes are evenly spread. */
-static void sort_lists(struct prefix_reader *prefixes, const uint64_t *ends)
-{
-    if (prefixes->count < 2 || prefixes->census.shortest == prefixes->census.longest)
-        return;
-    uint64_t *scratch = prefixes->prefixes + prefixes->room;
-    if (sort_spread_numbers(scratch, prefixes->prefixes, prefixes->count, 64 - prefixes->range_bits))
-        memcpy(prefixes->prefixes, scratch, prefixes->count * sizeof *scratch);
-    else
-        merge_lists(prefixes, ends);
+    const uint64_t count = count_of(lists, census);
+    const bool spread = count > 1 && census.shortest < census.longest &&
+                        sort_spread_numbers(to, lists->prefixes, count, 64 - range_bits_of(census.count));
+    for (unsigned length = census.shortest; !spread && length < census.longest; length++)
+        merge_runs(lists->prefixes, to, lists->ends[length], lists->ends[length + 1]);
+    if (!spread && count > 0)
+        memcpy(to, lists->prefixes, count * sizeof *to);
 }
 
 /* Whether none covers another, in the range and since the last one. */
@@ -237,48 +380,267 @@ static bool is_disjoint(struct prefix_reader *prefixes)
 {
     uint64_t last = prefixes->last, i = 0;
     if (prefixes->count > 0 && !prefixes->begun) {
-        last = last_covered(prefixes->prefixes[i++]);
+        last = last_covered(prefixes->sorted[i++]);
         prefixes->begun = true;
     }
     for (; i < prefixes->count; i++) {
-        if (first_covered(prefixes->prefixes[i]) <= last)
+        if (first_covered(prefixes->sorted[i]) <= last)
             return false;
-        last = last_covered(prefixes->prefixes[i]);
+        last = last_covered(prefixes->sorted[i]);
     }
     prefixes->last = last;
     return true;
 }
 
-static roost_status read_range(struct prefix_reader *prefixes)
+static roost_status read_next_range(struct prefix_reader *prefixes)
 {
-    uint64_t ends[MOST_LENGTH + 1];
+    struct range_lists lists;
     prefixes->count = prefixes->at = 0;
-    for (unsigned length = prefixes->census.shortest; length <= prefixes->census.longest; length++) {
-        roost_status status = read_list(prefixes, length);
-        if (status != ROOST_OK)
-            return status;
-        ends[length] = prefixes->count;
-    }
-    sort_lists(prefixes, ends);
-    prefixes->range++;
-    return is_disjoint(prefixes) ? ROOST_OK : ROOST_CORRUPT;
-}
-
-static void read_next_range(struct prefix_reader *prefixes)
-{
-    prefixes->status = read_range(prefixes);
-    reader_forget(prefixes->reader);
-    if (prefixes->status != ROOST_OK || prefixes->range < prefixes->ranges)
-        return;
-    read_alignment(prefixes->reader);
-    if (prefixes->left > 0 || prefixes->reader->failed)
-        prefixes->status = ROOST_CORRUPT;
+    roost_status status = read_lists(prefixes, &lists);
+    if (status != ROOST_OK)
+        return status;
+    const bool one_list = prefixes->census.shortest == prefixes->census.longest;
+    prefixes->sorted = prefixes->prefixes + (one_list ? 0 : prefixes->room);
+    if (!one_list)
+        sort_lists(prefixes->sorted, &lists, prefixes->census);
+    return is_disjoint(prefixes) ? end_range(prefixes) : ROOST_CORRUPT;
 }
 
 uint64_t next_of_reader(void *context)
 {
     struct prefix_reader *prefixes = context;
     while (prefixes->at == prefixes->count && prefixes->status == ROOST_OK && prefixes->range < prefixes->ranges)
-        read_next_range(prefixes);
-    return prefixes->status == ROOST_OK && prefixes->at < prefixes->count ? prefixes->prefixes[prefixes->at++] : 0;
+        prefixes->status = read_next_range(prefixes);
+    return prefixes->status == ROOST_OK && prefixes->at < prefixes->count ? prefixes->sorted[prefixes->at++] : 0;
+}
+
+/* ---- reading by several tasks ------------------------------------------------------------------------------------ */
+
+/* What was read ahead. */
+struct range_batch {
+    struct range_lists *lists;
+    uint64_t *prefixes, room; /* of all */
+    uint64_t first, count;    /* ranges */
+    roost_status status;      /* ROOST_FULL: the next range needs more room */
+};
+
+struct reading {
+    struct prefix_reader *reader;
+    struct prefix_table *table;
+    struct range_batch batches[2], *ahead, *present;
+    struct table_part *parts;
+    void *memory;  /* of the tasks */
+    uint64_t most; /* ranges of a batch */
+};
+
+/* A range that fits no more is read again when the next batch begins with it. */
+static void read_batch(struct reading *reading, struct range_batch *batch)
+{
+    struct prefix_reader *prefixes = reading->reader;
+    batch->status = ROOST_OK;
+    batch->first = prefixes->range;
+    batch->count = prefixes->count = 0;
+    prefixes->prefixes = batch->prefixes;
+    prefixes->room = batch->room;
+    while (batch->status == ROOST_OK && batch->count < reading->most && prefixes->range < prefixes->ranges) {
+        const uint64_t left = prefixes->left, position = prefixes->reader->position;
+        batch->status = read_lists(prefixes, &batch->lists[batch->count]);
+        if (batch->status == ROOST_FULL) {
+            prefixes->left = left;
+            prefixes->reader->position = position;
+            return;
+        }
+        batch->count += batch->status == ROOST_OK;
+        if (batch->status == ROOST_OK)
+            batch->status = end_range(prefixes);
+    }
+}
+
+/* None covers another; the ranges before and after have nothing to do with it. */
+static bool are_disjoint(const uint64_t *sorted, uint64_t count)
+{
+    bool disjoint = true;
+    for (uint64_t i = 1; i < count; i++)
+        disjoint &= last_covered(sorted[i - 1]) < first_covered(sorted[i]);
+    return disjoint;
+}
+
+/* The children of a table that are in some ranges of the present batch. The lists stay as they are. */
+static roost_status build_ranges(const struct reading *reading, struct prefix_table *table, uint64_t from, uint64_t to)
+{
+    const struct prefix_reader *reader = reading->reader;
+    const struct range_batch *batch = reading->present;
+    uint64_t total = 0, most = 0, sorted = 0;
+    bool disjoint = true;
+    for (uint64_t range = from; range < to; range++) {
+        uint64_t count = count_of(&batch->lists[range], reader->census);
+        total += count;
+        most = most > count ? most : count;
+    }
+    uint64_t *memory = memory_allocate(&table->allocator, (total + most + 1) * sizeof *memory);
+    if (!memory)
+        return ROOST_NO_MEMORY;
+    for (uint64_t range = from; range < to; range++) {
+        struct range_lists lists = batch->lists[range];
+        const uint64_t count = count_of(&lists, reader->census);
+        if (count > 0)
+            memcpy(memory + total, lists.prefixes, count * sizeof *memory);
+        lists.prefixes = memory + total;
+        sort_lists(memory + sorted, &lists, reader->census);
+        disjoint &= are_disjoint(memory + sorted, count);
+        sorted += count;
+    }
+    struct prefix_list list = {memory, total};
+    struct child_span children =
+        children_in(table->root, batch->first + from, batch->first + to, reader->range_bits);
+    roost_status status =
+        disjoint ? table_build_children(table, children, next_of_list, &list) : ROOST_CORRUPT;
+    memory_release(&table->allocator, memory);
+    return status;
+}
+
+static uint64_t ranges_from(const struct reading *reading, size_t part)
+{
+    uint64_t from = part * RANGES_OF_PART;
+    return from < reading->present->count ? from : reading->present->count;
+}
+
+/* The first task reads ahead, the others build. */
+static void read_or_build(void *argument, size_t index)
+{
+    struct reading *reading = argument;
+    if (index == 0) {
+        read_batch(reading, reading->ahead);
+        return;
+    }
+    struct table_part *part = &reading->parts[index - 1];
+    part->status = build_ranges(reading, &part->built, ranges_from(reading, index - 1), ranges_from(reading, index));
+}
+
+static roost_status adopt_parts(struct reading *reading, size_t parts)
+{
+    roost_status status = ROOST_OK;
+    for (size_t i = 0; i < parts; i++) {
+        struct table_part *part = &reading->parts[i];
+        if (status == ROOST_OK && part->status == ROOST_CORRUPT)
+            status = ROOST_CORRUPT;
+        if (status != ROOST_OK)
+            part_forget(part);
+        else if (!part_adopt(part, reading->table, &status))
+            status = build_ranges(reading, reading->table, ranges_from(reading, i), ranges_from(reading, i + 1));
+    }
+    return status;
+}
+
+/* Builds what was read, and reads what comes next. */
+static roost_status build_batch(struct reading *reading)
+{
+    const roost_executor *executor = &reading->table->executor;
+    size_t parts = (size_t)divide_up(reading->present->count, RANGES_OF_PART);
+    for (size_t i = 0; i < parts; i++)
+        part_begin(&reading->parts[i], reading->table,
+                   children_in(reading->table->root, reading->present->first + ranges_from(reading, i),
+                               reading->present->first + ranges_from(reading, i + 1), reading->reader->range_bits));
+    executor->run(executor->context, read_or_build, reading, parts + 1);
+    return adopt_parts(reading, parts);
+}
+
+/* Twice the room for a batch that is empty, for a range of hashes that somebody chose. */
+static roost_status enlarge_batch(struct range_batch *batch, const roost_allocator *allocator)
+{
+    uint64_t *prefixes = memory_allocate(allocator, 2 * batch->room * sizeof *prefixes);
+    if (!prefixes)
+        return ROOST_NO_MEMORY;
+    memory_release(allocator, batch->prefixes);
+    batch->prefixes = prefixes;
+    batch->room *= 2;
+    return ROOST_OK;
+}
+
+static roost_status build_batches(struct reading *reading)
+{
+    roost_status status = ROOST_OK;
+    read_batch(reading, reading->ahead);
+    while (status == ROOST_OK) {
+        struct range_batch *batch = reading->ahead;
+        if (batch->status == ROOST_FULL && batch->count == 0) {
+            status = enlarge_batch(batch, &reading->table->allocator);
+            if (status == ROOST_OK)
+                read_batch(reading, batch);
+            continue;
+        }
+        status = batch->status == ROOST_FULL ? ROOST_OK : batch->status;
+        if (status != ROOST_OK || batch->count == 0)
+            break;
+        reading->ahead = reading->present;
+        reading->present = batch;
+        status = build_batch(reading);
+    }
+    return status;
+}
+
+/* What a task has to build: lists of its ranges and once more, and their segments. */
+#define BUILDING_MEMORY ((size_t)512 << 10)
+
+static bool allocate_reading(struct reading *reading)
+{
+    const roost_allocator *allocator = &reading->table->allocator;
+    const size_t parts = tasks_at_once(&reading->table->executor);
+    reading->most = parts * RANGES_OF_PART;
+    reading->parts = memory_allocate(allocator, parts * sizeof *reading->parts);
+    reading->memory = memory_allocate(allocator, parts * BUILDING_MEMORY);
+    for (unsigned i = 0; i < 2; i++) {
+        struct range_batch *batch = &reading->batches[i];
+        batch->room = reading->most * 2 * RANGE_PREFIXES;
+        batch->lists = memory_allocate(allocator, reading->most * sizeof *batch->lists);
+        batch->prefixes = memory_allocate(allocator, batch->room * sizeof *batch->prefixes);
+    }
+    for (size_t i = 0; reading->parts && reading->memory && i < parts; i++)
+        reading->parts[i].memory = task_memory_in(reading->memory, i, BUILDING_MEMORY);
+    return reading->parts && reading->memory && reading->batches[0].lists && reading->batches[0].prefixes && reading->batches[1].lists &&
+           reading->batches[1].prefixes;
+}
+
+static void release_reading(struct reading *reading)
+{
+    const roost_allocator *allocator = &reading->table->allocator;
+    for (unsigned i = 0; i < 2; i++) {
+        memory_release(allocator, reading->batches[i].lists);
+        memory_release(allocator, reading->batches[i].prefixes);
+    }
+    memory_release(allocator, reading->parts);
+    memory_release(allocator, reading->memory);
+    reading->reader->prefixes = NULL; /* which were those of a batch */
+}
+
+static bool reads_by_tasks(const struct prefix_reader *reader, const struct prefix_table *table)
+{
+    return is_cut_for_tasks(&table->executor, reader->census.count) && table->root->depth >= reader->range_bits &&
+           reader->census.shortest >= reader->range_bits;
+}
+
+/* False, and nothing was read, without memory for tasks. */
+static bool read_by_tasks(struct prefix_table *table, struct prefix_reader *reader, roost_status *status)
+{
+    struct reading reading = {.reader = reader, .table = table};
+    reading.ahead = &reading.batches[0];
+    reading.present = &reading.batches[1];
+    reader->is_batch = allocate_reading(&reading);
+    if (reader->is_batch)
+        *status = build_batches(&reading);
+    release_reading(&reading);
+    return reader->is_batch;
+}
+
+roost_status read_table(struct prefix_table *table, struct prefix_reader *reader)
+{
+    roost_status status = table_build_begin(table, reader->census.count);
+    if (status != ROOST_OK)
+        return status;
+    if (!reads_by_tasks(reader, table) || !read_by_tasks(table, reader, &status)) {
+        struct child_span all = {0, 0, segments_of(table->root)};
+        status = table_build_children(table, all, next_of_reader, reader);
+        status = status == ROOST_OK ? reader->status : status;
+    }
+    return table_build_end(table, status);
 }

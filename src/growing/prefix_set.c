@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "few.h"
+#include "prefix_bytes.h"
 #include "../base/hash.h"
 
 #define FEWEST_ROOM 4
@@ -116,18 +117,24 @@ static void put_table(struct prefix_set *set, const roost_filter *owner, struct 
     set->in_table = true;
 }
 
+/* A table that was filled takes the place of what the set has; otherwise it is freed. */
+static roost_status put_filled_table(struct prefix_set *set, const roost_filter *owner, struct prefix_table *table,
+                                     roost_status status)
+{
+    if (status == ROOST_OK)
+        put_table(set, owner, table);
+    else
+        free_table_of(owner, table);
+    return status;
+}
+
 static roost_status build_table(struct prefix_set *set, const roost_filter *owner, uint64_t count, next_prefix *next,
                                 void *context)
 {
     struct prefix_table *table = new_table(owner);
     if (!table)
         return ROOST_NO_MEMORY;
-    roost_status status = table_build(table, count, next, context);
-    if (status == ROOST_OK)
-        put_table(set, owner, table);
-    else
-        free_table_of(owner, table);
-    return status;
+    return put_filled_table(set, owner, table, table_build(table, count, next, context));
 }
 
 /* ---- sets -------------------------------------------------------------------------------------------------------- */
@@ -214,11 +221,7 @@ static roost_status merge_into_list(struct prefix_set *set, const roost_filter *
     roost_status status = set->listed ? table_build(table, set->listed, next_of_list, &list) : ROOST_OK;
     if (status == ROOST_OK)
         status = table_merge(table, other->table, result);
-    if (status == ROOST_OK)
-        put_table(set, owner, table);
-    else
-        free_table_of(owner, table);
-    return status;
+    return put_filled_table(set, owner, table, status);
 }
 
 /* The few prefixes of a table. */
@@ -283,6 +286,18 @@ roost_status set_build(struct prefix_set *set, const roost_filter *owner, uint64
         list[listed++] = prefix;
     }
     return put_list(set, owner, list, listed);
+}
+
+roost_status set_read(struct prefix_set *set, const roost_filter *owner, struct prefix_reader *reader)
+{
+    if (reader->census.count <= MOST_LISTED) {
+        roost_status status = set_build(set, owner, reader->census.count, next_of_reader, reader);
+        return status == ROOST_OK ? reader->status : status;
+    }
+    struct prefix_table *table = new_table(owner);
+    if (!table)
+        return ROOST_NO_MEMORY;
+    return put_filled_table(set, owner, table, read_table(table, reader));
 }
 
 roost_status set_use_table(struct prefix_set *set, const roost_filter *owner)

@@ -33,6 +33,10 @@ roost_status set_add_all(struct prefix_set *set, const roost_filter *owner, cons
 roost_status set_build(struct prefix_set *set, const roost_filter *owner, uint64_t count, next_prefix *next,
                        void *context);
 
+/* As read_table, into an empty set. */
+struct prefix_reader;
+roost_status set_read(struct prefix_set *set, const roost_filter *owner, struct prefix_reader *reader);
+
 /* As table_merge. */
 roost_status set_merge(struct prefix_set *set, const roost_filter *owner, const struct prefix_set *other,
                        struct merge_result *result);

@@ -56,7 +56,8 @@ static bool is_of(const struct shared *shared, const roost_config *config, const
            b->kicks == environment->kicks && b->entropy.context == environment->entropy.context &&
            b->entropy.draw == environment->entropy.draw && b->journal == environment->journal &&
            b->journal_part == environment->journal_part && b->most_moved == environment->most_moved &&
-           b->count == environment->count;
+           b->count == environment->count && b->executor.context == environment->executor.context &&
+           b->executor.run == environment->executor.run && b->executor.threads == environment->executor.threads;
 }
 
 static void shared_init(struct shared *shared, const roost_config *config, const roost_environment *environment,

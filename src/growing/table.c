@@ -430,7 +430,8 @@ void table_init(struct prefix_table *table, uint64_t seed, const roost_environme
                                    .most_bytes = environment->memory_limit,
                                    .target = SEGMENT_TARGET,
                                    .allocator = environment->allocator,
-                                   .count_shared = environment->count};
+                                   .count_shared = environment->count,
+                                   .executor = environment->executor};
 }
 
 void table_release(struct prefix_table *table)
@@ -444,7 +445,8 @@ void table_release(struct prefix_table *table)
                                    .tagged = table->tagged,
                                    .take_crowd = table->take_crowd,
                                    .allocator = table->allocator,
-                                   .count_shared = table->count_shared};
+                                   .count_shared = table->count_shared,
+                                   .executor = table->executor};
 }
 
 /* ---- report ------------------------------------------------------------------------------------------------------ */

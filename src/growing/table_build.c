@@ -53,48 +53,63 @@ static bool supply_range(struct prefix_table *table, struct supply *supply, uint
     return true;
 }
 
-static roost_status build_root(struct prefix_table *table, struct supply *supply)
+static roost_status build_child(struct prefix_table *table, struct supply *supply, uint64_t i, uint64_t start)
 {
-    uint64_t start = 0;
     struct directory *root = table->root;
-    for (uint64_t i = 0; i < segments_of(root); i++) {
-        unsigned depth = depth_of_child(root, i);
-        uint64_t end = range_end(start, depth);
-        if (!supply_range(table, supply, start, end))
-            return ROOST_NO_MEMORY;
-        const struct prefix_run *run = &supply->run;
-        uint64_t last = run->count ? run->prefixes[run->count - 1] : 0;
-        uint128 sum = sum_of(table, start, run->prefixes, run->count);
-        node child = new_sorted_child(table, start, depth, run->prefixes, run->count, sum);
-        *child_at(root, i) = child;
-        if (!child)
-            return ROOST_NO_MEMORY;
-        if (last)
-            run->prefixes[run->count - 1] = last; /* which the next range may begin with */
-        table->sum += sum;
-        if (!is_nested(child))
-            root->count += run->count;
-        if (table->bytes > table->most_bytes)
-            return ROOST_TOO_LARGE;
-        start = end + 1;
+    unsigned depth = depth_of_child(root, i);
+    if (!supply_range(table, supply, start, range_end(start, depth)))
+        return ROOST_NO_MEMORY;
+    const struct prefix_run *run = &supply->run;
+    uint64_t last = run->count ? run->prefixes[run->count - 1] : 0;
+    uint128 sum = sum_of(table, start, run->prefixes, run->count);
+    node child = new_sorted_child(table, start, depth, run->prefixes, run->count, sum);
+    *child_at(root, i) = child;
+    if (!child)
+        return ROOST_NO_MEMORY;
+    if (last)
+        run->prefixes[run->count - 1] = last; /* which the next range may begin with */
+    table->sum += sum;
+    if (!is_nested(child))
+        root->count += run->count;
+    return table->bytes > table->most_bytes ? ROOST_TOO_LARGE : ROOST_OK;
+}
+
+roost_status table_build_children(struct prefix_table *table, struct child_span span, next_prefix *next, void *context)
+{
+    struct supply supply = {.next = next, .context = context};
+    uint64_t start = span.start;
+    roost_status status = ROOST_OK;
+    supply.ahead = next(context);
+    for (uint64_t i = span.first; i < span.end && status == ROOST_OK; i++) {
+        status = build_child(table, &supply, i, start);
+        start = range_end(start, depth_of_child(table->root, i)) + 1;
     }
-    return ROOST_OK;
+    memory_release(&table->allocator, supply.run.prefixes);
+    return status;
+}
+
+roost_status table_build_begin(struct prefix_table *table, uint64_t count)
+{
+    table->root = new_directory(table, 0, count / table->target);
+    table->dense = table->root != NULL;
+    return table->root ? ROOST_OK : ROOST_NO_MEMORY;
+}
+
+roost_status table_build_end(struct prefix_table *table, roost_status status)
+{
+    table->dense = false;
+    if (status != ROOST_OK)
+        table_release(table);
+    return status;
 }
 
 roost_status table_build(struct prefix_table *table, uint64_t count, next_prefix *next, void *context)
 {
-    struct supply supply = {.next = next, .context = context};
-    table->root = new_directory(table, 0, count / table->target);
-    if (!table->root)
-        return ROOST_NO_MEMORY;
-    supply.ahead = next(context);
-    table->dense = true;
-    roost_status status = build_root(table, &supply);
-    table->dense = false;
-    memory_release(&table->allocator, supply.run.prefixes);
+    roost_status status = table_build_begin(table, count);
     if (status != ROOST_OK)
-        table_release(table);
-    return status;
+        return status;
+    struct child_span all = {0, 0, segments_of(table->root)};
+    return table_build_end(table, table_build_children(table, all, next, context));
 }
 
 /* ---- many at once ------------------------------------------------------------------------------------------------ */

@@ -10,6 +10,9 @@
  *     many are new    the list is given up as soon as this shows, and another table is built of both: of each range
  *                     what both have is sorted together, loses what is covered, and is cut into segments
  *
+ * With an executor (table_parts.c), both are done by tasks: each walks some ranges, and the calling thread joins the
+ * lists, or adopts the segments.
+ *
  * Nothing changes before all that can fail is done. Counts and sums of the union are those of both tables, less what
  * was found to be covered, so that of those that stay nothing is hashed or counted unless their range is cut.
  */
@@ -17,6 +20,7 @@
 
 #include <string.h>
 
+#include "table_parts.h"
 #include "../base/hash.h"
 #include "../base/sort.h"
 
@@ -128,26 +132,175 @@ static roost_status list_range(struct joint_walk *walk, struct longer_list *list
     return prefixes_append(list, walk->prefixes, count, walk->allocator) ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
-/* What the other has and the table does not cover, in order, until it shows that this is much. */
-static roost_status list_unseen(const struct prefix_table *table, const struct prefix_table *other,
-                                struct longer_list *list, struct progress *progress)
+/* Of what the other has in the ranges of a walk and the table does not cover a list, in order, until it shows that this
+   is much. */
+static roost_status list_walked(struct joint_walk *walk, struct longer_list *list, struct progress *progress)
 {
-    struct joint_walk walk;
     roost_status status = ROOST_OK;
-    const uint64_t first = FIRST_SEGMENTS * (uint64_t)table->target;
-    joint_begin(&walk, table, other, NULL);
-    while (status == ROOST_OK && !progress->many && joint_next(&walk)) {
-        struct joint_census here = joint_census(&walk, 0), there = joint_census(&walk, 1);
+    const uint64_t first = FIRST_SEGMENTS * (uint64_t)walk->tables[0]->target;
+    while (status == ROOST_OK && !progress->many && joint_next(walk)) {
+        struct joint_census here = joint_census(walk, 0), there = joint_census(walk, 1);
         progress->held += here.count;
         progress->seen += there.count;
         if (here.sum == there.sum && here.count == there.count)
             continue;
-        status = list_range(&walk, list);
+        status = list_range(walk, list);
         progress->unseen = list->count;
         progress->many = progress->unseen > first && progress->unseen > progress->held / MANY_OF;
     }
-    progress->many |= progress->unseen > table->count / MANY_OF;
+    return status;
+}
+
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
+
+/* What one task does of a merge. */
+struct merge_part {
+    struct table_part part; /* of the table that is built */
+    const struct prefix_table *built;
+    uint64_t first, last; /* hashes */
+    struct longer_list list;
+    struct progress progress;
+    struct merge_result result;
+};
+
+/* Both tables in parts of some of 2^bits ranges. */
+struct parted_merge {
+    const struct prefix_table *table, *other;
+    unsigned bits;
+    uint64_t ranges_of_part; /* a power of two */
+    size_t count;            /* of parts at once */
+    struct merge_part *parts;
+    void *memory;
+    bool lists;
+};
+
+/* The finest ranges in which both tables are whole, and the one that is built of them. */
+static unsigned bits_of_parts(const struct prefix_table *table, const struct prefix_table *other,
+                              const struct prefix_table *built)
+{
+    unsigned bits = other->root->depth;
+    bits = table->root && table->root->depth < bits ? table->root->depth : bits;
+    bits = built && built->root->depth < bits ? built->root->depth : bits;
+    return table_nests_in(table, bits) && table_nests_in(other, bits) ? bits : 0;
+}
+
+/* What a task gathers and sorts of one range, and the lists or segments of all of its ranges. */
+static size_t memory_of_part(const struct parted_merge *merge)
+{
+    uint64_t in_range = ((merge->table->count + merge->other->count) >> merge->bits) + merge->table->target;
+    return (size_t)(in_range * 96 + in_range * merge->ranges_of_part * 16);
+}
+
+/* False where the work is not cut, or there is no memory for tasks. */
+static bool parts_open(struct parted_merge *merge, const struct prefix_table *built)
+{
+    const roost_allocator *allocator = &merge->table->allocator;
+    if (!is_parallel(&merge->table->executor))
+        return false;
+    merge->bits = bits_of_parts(merge->table, merge->other, built);
+    merge->ranges_of_part = RANGES_OF_PART;
+    if (UINT64_C(1) << merge->bits < FEWEST_PARTS * RANGES_OF_PART)
+        return false;
+    merge->count = tasks_at_once(&merge->table->executor);
+    merge->parts = memory_allocate(allocator, merge->count * sizeof *merge->parts);
+    merge->memory = memory_allocate(allocator, merge->count * memory_of_part(merge));
+    for (size_t i = 0; merge->parts && merge->memory && i < merge->count; i++) {
+        merge->parts[i].part.memory = task_memory_in(merge->memory, i, memory_of_part(merge));
+        merge->parts[i].built = built;
+    }
+    return merge->parts && merge->memory;
+}
+
+static void parts_close(struct parted_merge *merge)
+{
+    memory_release(&merge->table->allocator, merge->parts);
+    memory_release(&merge->table->allocator, merge->memory);
+}
+
+/* The next parts from a range on, which moves. Returns how many. */
+static size_t next_parts(struct parted_merge *merge, uint64_t *range)
+{
+    const uint64_t end = UINT64_C(1) << merge->bits;
+    size_t count = 0;
+    for (; count < merge->count && *range < end; count++, *range += merge->ranges_of_part) {
+        struct merge_part *part = &merge->parts[count];
+        part->first = start_of_range(*range, merge->bits);
+        part->last = part->first + (merge->ranges_of_part << (64 - merge->bits)) - 1;
+        part->list = (struct longer_list){0};
+        part->progress = (struct progress){0};
+        part->result = (struct merge_result){.lists = merge->lists};
+        if (part->built)
+            part_begin(&part->part, part->built,
+                       children_in(part->built->root, *range, *range + merge->ranges_of_part, merge->bits));
+        else
+            task_memory_reset(&part->part.memory);
+    }
+    return count;
+}
+
+static roost_status list_part(const struct parted_merge *merge, const struct merge_part *part,
+                              const roost_allocator *allocator, struct longer_list *list, struct progress *progress)
+{
+    struct joint_walk walk;
+    joint_begin(&walk, merge->table, merge->other, NULL);
+    joint_limit(&walk, part->first, part->last);
+    walk.allocator = allocator;
+    roost_status status = list_walked(&walk, list, progress);
     joint_end(&walk);
+    return status;
+}
+
+static void list_part_in_task(void *argument, size_t index)
+{
+    struct parted_merge *merge = argument;
+    struct merge_part *part = &merge->parts[index];
+    const roost_allocator allocator = task_allocator(&part->part.memory);
+    part->part.status = list_part(merge, part, &allocator, &part->list, &part->progress);
+}
+
+static roost_status join_list(const struct parted_merge *merge, const struct merge_part *part, struct longer_list *list,
+                              struct progress *progress)
+{
+    const roost_allocator *allocator = &merge->table->allocator;
+    if (part->part.status != ROOST_OK)
+        return list_part(merge, part, allocator, list, progress);
+    progress->held += part->progress.held;
+    progress->seen += part->progress.seen;
+    progress->many |= part->progress.many;
+    bool enough = prefixes_append(list, part->list.prefixes, part->list.count, allocator);
+    progress->unseen = list->count;
+    return enough ? ROOST_OK : ROOST_NO_MEMORY;
+}
+
+static roost_status list_by_tasks(struct parted_merge *merge, struct longer_list *list, struct progress *progress)
+{
+    const roost_executor *executor = &merge->table->executor;
+    roost_status status = ROOST_OK;
+    for (uint64_t range = 0; status == ROOST_OK && !progress->many && range < UINT64_C(1) << merge->bits;) {
+        size_t count = next_parts(merge, &range);
+        executor->run(executor->context, list_part_in_task, merge, count);
+        for (size_t i = 0; i < count && status == ROOST_OK; i++)
+            status = join_list(merge, &merge->parts[i], list, progress);
+    }
+    return status;
+}
+
+/* All of it, or until it shows that it is much. */
+static roost_status list_unseen(const struct prefix_table *table, const struct prefix_table *other,
+                                struct longer_list *list, struct progress *progress)
+{
+    struct parted_merge merge = {.table = table, .other = other};
+    struct joint_walk walk;
+    roost_status status;
+    if (parts_open(&merge, NULL))
+        status = list_by_tasks(&merge, list, progress);
+    else {
+        joint_begin(&walk, table, other, NULL);
+        status = list_walked(&walk, list, progress);
+        joint_end(&walk);
+    }
+    parts_close(&merge);
+    progress->many |= progress->unseen > table->count / MANY_OF;
     return status;
 }
 
@@ -304,21 +457,83 @@ static void count_both(struct prefix_table *built, const struct prefix_table *ta
         built->counts[length] = table->counts[length] + other->counts[length];
 }
 
+static roost_status build_walked(struct merger *merger)
+{
+    roost_status status = ROOST_OK;
+    while (status == ROOST_OK && joint_next(&merger->walk))
+        status = build_range(merger);
+    return status;
+}
+
+/* The children of a table that are in one part: of the table that is built, or of a view. */
+static roost_status build_part(const struct parted_merge *merge, const struct merge_part *part,
+                               struct prefix_table *built, struct merge_result *result)
+{
+    struct merger merger = {.built = built, .result = result, .child = part->part.children.first};
+    joint_begin(&merger.walk, merge->table, merge->other, built);
+    joint_limit(&merger.walk, part->first, part->last);
+    merger.walk.allocator = &built->allocator;
+    roost_status status = build_walked(&merger);
+    joint_end(&merger.walk);
+    return status;
+}
+
+static void build_part_in_task(void *argument, size_t index)
+{
+    struct parted_merge *merge = argument;
+    struct merge_part *part = &merge->parts[index];
+    part->part.status = build_part(merge, part, &part->part.built, &part->result);
+}
+
+static roost_status adopt_part(const struct parted_merge *merge, struct merge_part *part, struct prefix_table *built,
+                               struct merge_result *result)
+{
+    roost_status status;
+    if (!part_adopt(&part->part, built, &status))
+        return build_part(merge, part, built, result);
+    result->unseen += part->result.unseen;
+    const struct longer_list *added = &part->result.added;
+    if (status == ROOST_OK && !prefixes_append(&result->added, added->prefixes, added->count, &built->allocator))
+        status = ROOST_NO_MEMORY;
+    return status;
+}
+
+static roost_status build_by_tasks(struct parted_merge *merge, struct prefix_table *built, struct merge_result *result)
+{
+    const roost_executor *executor = &merge->table->executor;
+    roost_status status = ROOST_OK;
+    for (uint64_t range = 0; status == ROOST_OK && range < UINT64_C(1) << merge->bits;) {
+        size_t count = next_parts(merge, &range);
+        executor->run(executor->context, build_part_in_task, merge, count);
+        for (size_t i = 0; i < count; i++)
+            if (status == ROOST_OK)
+                status = adopt_part(merge, &merge->parts[i], built, result);
+            else
+                part_forget(&merge->parts[i].part);
+    }
+    return status;
+}
+
 /* `about`: so many there will be. */
 static roost_status build_union(struct merger *merger, const struct prefix_table *table,
                                 const struct prefix_table *other, uint64_t about)
 {
     struct prefix_table *built = merger->built;
-    roost_status status = ROOST_OK;
+    struct parted_merge merge = {.table = table, .other = other, .lists = merger->result->lists};
+    roost_status status;
     built->root = new_directory(built, 0, about / built->target);
     if (!built->root)
         return ROOST_NO_MEMORY;
     count_both(built, table, other);
     built->dense = true;
-    joint_begin(&merger->walk, table, other, built);
-    while (status == ROOST_OK && joint_next(&merger->walk))
-        status = build_range(merger);
-    joint_end(&merger->walk);
+    if (parts_open(&merge, built))
+        status = build_by_tasks(&merge, built, merger->result);
+    else {
+        joint_begin(&merger->walk, table, other, built);
+        status = build_walked(merger);
+        joint_end(&merger->walk);
+    }
+    parts_close(&merge);
     built->dense = false;
     if (status != ROOST_OK)
         table_release(built);
