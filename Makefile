@@ -108,8 +108,8 @@ check-redis: module
 check-threads:
 	@packaging/dependencies check
 	@test -d build-thread || meson setup build-thread -Dwerror=true -Dbuildtype=debugoptimized -Db_sanitize=thread >/dev/null
-	@packaging/compile build-thread tests/test-shared tests/test-sharing
-	@for name in shared sharing; do TSAN_OPTIONS=halt_on_error=1 build-thread/tests/test-$$name || exit 1; done
+	@packaging/compile build-thread tests/test-shared tests/test-sharing tests/test-executor
+	@for name in shared sharing executor; do TSAN_OPTIONS=halt_on_error=1 build-thread/tests/test-$$name || exit 1; done
 
 check-servers: module
 	@packaging/dependencies redis

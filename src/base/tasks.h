@@ -19,7 +19,7 @@ static inline bool is_parallel(const roost_executor *executor)
 }
 
 /* Several times as many tasks as threads, so that these end at about the same time. */
-#define TASKS_A_THREAD 8
+#define TASKS_A_THREAD 4
 #define MOST_AT_ONCE   1024
 
 static inline size_t tasks_at_once(const roost_executor *executor)
@@ -38,7 +38,13 @@ struct task_memory {
     uint8_t *bytes;
     size_t size, used, last; /* the last allocation begins there */
 };
-/* The memory of one task, of a block that has `size` bytes for each. */
+/* Whole pages, so that tasks share no line and each begins where any object can. */
+#define TASK_PAGE 4096
+static inline size_t task_memory_size(uint64_t bytes)
+{
+    return (size_t)(bytes / TASK_PAGE + 1) * TASK_PAGE;
+}
+/* The memory of one task, of a block that has `size` bytes for each, which are such pages. */
 static inline struct task_memory task_memory_in(void *block, size_t index, size_t size)
 {
     return (struct task_memory){.bytes = (uint8_t *)block + index * size, .size = size};

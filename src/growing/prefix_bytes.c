@@ -116,8 +116,9 @@ static bool write_ranges(struct bit_writer *writer, struct prefix_census census,
                          next_prefix *next, void *context, const roost_allocator *allocator)
 {
     const unsigned range_bits = range_bits_of(census.count);
-    uint64_t *prefixes = NULL, room = 0, ahead = next(context);
-    bool enough = make_room(&prefixes, &room, 0, allocator);
+    uint64_t room = census.count < 2 * RANGE_PREFIXES ? census.count + 1 : 2 * RANGE_PREFIXES, ahead = next(context);
+    uint64_t *prefixes = memory_allocate(allocator, 2 * room * sizeof *prefixes);
+    bool enough = prefixes != NULL;
     for (uint64_t range = from; range < to && enough; range++) {
         uint64_t count = 0,
                  last = start_of_range(range, range_bits) | (range_bits ? UINT64_MAX >> range_bits : UINT64_MAX);
@@ -155,8 +156,10 @@ roost_status write_prefixes(struct bit_writer *writer, struct prefix_census cens
 
 /* ---- writing by several tasks ------------------------------------------------------------------------------------ */
 
-/* What a task has to write: the walk, one range twice, and the bits of all, which double as they grow. */
-#define WRITING_MEMORY ((size_t)512 << 10)
+/* What a task has to write: the walk, one range twice, and the bits of all, of which a prefix seldom has more than so
+   many bytes. */
+#define BYTES_OF_PREFIX 3
+#define WRITING_MEMORY ((size_t)320 << 10)
 
 struct written_part {
     struct task_memory memory;
@@ -196,6 +199,8 @@ static void write_part(void *argument, size_t index)
     const roost_allocator allocator = task_allocator(&part->memory);
     task_memory_reset(&part->memory);
     bit_writer_init(&part->writer, allocator);
+    bit_writer_reserve(&part->writer, (size_t)(writing->census.count >> range_bits_of(writing->census.count)) *
+                                          (part->to - part->from) * BYTES_OF_PREFIX);
     part->enough = write_ranges_of_table(writing, part, &part->writer, &allocator);
 }
 
@@ -580,7 +585,7 @@ static roost_status build_batches(struct reading *reading)
 }
 
 /* What a task has to build: lists of its ranges and once more, and their segments. */
-#define BUILDING_MEMORY ((size_t)512 << 10)
+#define BUILDING_MEMORY ((size_t)320 << 10)
 
 static bool allocate_reading(struct reading *reading)
 {

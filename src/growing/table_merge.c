@@ -184,11 +184,16 @@ static unsigned bits_of_parts(const struct prefix_table *table, const struct pre
     return table_nests_in(table, bits) && table_nests_in(other, bits) ? bits : 0;
 }
 
-/* What a task gathers and sorts of one range, and the lists or segments of all of its ranges. */
+/* Entries that both have in one range, about. */
+static uint64_t entries_of_range(const struct parted_merge *merge)
+{
+    return ((merge->table->count + merge->other->count) >> merge->bits) * 9 / 8 + 256;
+}
+
+/* What a task gathers and sorts of one range, three words an entry, and the lists or segments of all of its ranges. */
 static size_t memory_of_part(const struct parted_merge *merge)
 {
-    uint64_t in_range = ((merge->table->count + merge->other->count) >> merge->bits) + merge->table->target;
-    return (size_t)(in_range * 96 + in_range * merge->ranges_of_part * 16);
+    return task_memory_size(entries_of_range(merge) * (32 + 12 * merge->ranges_of_part));
 }
 
 /* False where the work is not cut, or there is no memory for tasks. */
@@ -198,7 +203,7 @@ static bool parts_open(struct parted_merge *merge, const struct prefix_table *bu
     if (!is_parallel(&merge->table->executor))
         return false;
     merge->bits = bits_of_parts(merge->table, merge->other, built);
-    merge->ranges_of_part = RANGES_OF_PART;
+    merge->ranges_of_part = RANGES_OF_PART / 2; /* of two tables */
     if (UINT64_C(1) << merge->bits < FEWEST_PARTS * RANGES_OF_PART)
         return false;
     merge->count = tasks_at_once(&merge->table->executor);
@@ -245,7 +250,9 @@ static roost_status list_part(const struct parted_merge *merge, const struct mer
     joint_begin(&walk, merge->table, merge->other, NULL);
     joint_limit(&walk, part->first, part->last);
     walk.allocator = allocator;
-    roost_status status = list_walked(&walk, list, progress);
+    roost_status status = joint_reserve(&walk, entries_of_range(merge)) ? ROOST_OK : ROOST_NO_MEMORY;
+    if (status == ROOST_OK)
+        status = list_walked(&walk, list, progress);
     joint_end(&walk);
     return status;
 }
@@ -473,7 +480,9 @@ static roost_status build_part(const struct parted_merge *merge, const struct me
     joint_begin(&merger.walk, merge->table, merge->other, built);
     joint_limit(&merger.walk, part->first, part->last);
     merger.walk.allocator = &built->allocator;
-    roost_status status = build_walked(&merger);
+    roost_status status = joint_reserve(&merger.walk, entries_of_range(merge)) ? ROOST_OK : ROOST_NO_MEMORY;
+    if (status == ROOST_OK)
+        status = build_walked(&merger);
     joint_end(&merger.walk);
     return status;
 }
