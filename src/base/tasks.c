@@ -40,17 +40,20 @@ void run_in_spans(const roost_executor *executor, span_work *work, void *context
 /* Of any object, as the contract of allocators says. */
 #define ALIGNMENT 16
 
+void *task_memory_take(struct task_memory *memory, size_t size)
+{
+    size_t left = memory->size - memory->used, rounded = divide_up(size, ALIGNMENT) * ALIGNMENT;
+    if (size > left)
+        return NULL;
+    memory->last = memory->used;
+    memory->used += rounded < left ? rounded : left;
+    return memory->bytes + memory->last;
+}
+
 static void *allocate(void *context, size_t size)
 {
-    struct task_memory *memory = context;
-    if (size > memory->size - memory->used)
-        return NULL;
-    uint8_t *bytes = memory->bytes + memory->used;
-    memory->last = memory->used;
-    size_t taken = divide_up(size, ALIGNMENT) * ALIGNMENT;
-    memory->used = taken < memory->size - memory->used ? memory->used + taken : memory->size;
-    memset(bytes, 0, size);
-    return bytes;
+    void *bytes = task_memory_take(context, size);
+    return bytes ? memset(bytes, 0, size) : NULL;
 }
 
 static void release(void *context, void *bytes)

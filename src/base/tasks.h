@@ -54,6 +54,8 @@ static inline void task_memory_reset(struct task_memory *memory)
 {
     memory->used = memory->last = 0;
 }
+/* Some of it, which is not zeroed; NULL without. For large arrays that are written before they are read. */
+void *task_memory_take(struct task_memory *memory, size_t size);
 /* An allocator of that memory, for one task. */
 roost_allocator task_allocator(struct task_memory *memory);
 

@@ -37,6 +37,13 @@ void joint_limit(struct joint_walk *walk, uint64_t first, uint64_t last)
     walk->last = last;
 }
 
+void joint_use(struct joint_walk *walk, uint64_t *array, uint64_t room)
+{
+    walk->prefixes = array;
+    walk->scratch = array + room;
+    walk->room = room;
+}
+
 void joint_end(struct joint_walk *walk)
 {
     memory_release(walk->allocator, walk->memory);

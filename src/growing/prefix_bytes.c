@@ -111,28 +111,61 @@ static inline bool make_room(uint64_t **prefixes, uint64_t *room, uint64_t count
     return count < *room || make_more_room(prefixes, room, count, allocator);
 }
 
+/* Room for the prefixes of a range, twice. */
+struct range_room {
+    uint64_t *prefixes, room;
+    uint64_t *memory; /* of it, unless the caller has it */
+    const roost_allocator *allocator;
+};
+
+static bool add_to_range(struct range_room *range, uint64_t count, uint64_t prefix)
+{
+    if (count == range->room) {
+        uint64_t room = 2 * range->room, *longer = memory_allocate(range->allocator, 2 * room * sizeof *longer);
+        if (!longer)
+            return false;
+        memcpy(longer, range->prefixes, count * sizeof *longer);
+        memory_release(range->allocator, range->memory);
+        range->memory = range->prefixes = longer;
+        range->room = room;
+    }
+    range->prefixes[count] = prefix;
+    return true;
+}
+
 /* Those from one on and before another; the source begins and ends with them. False without memory. */
 static bool write_ranges(struct bit_writer *writer, struct prefix_census census, uint64_t from, uint64_t to,
-                         next_prefix *next, void *context, const roost_allocator *allocator)
+                         next_prefix *next, void *context, struct range_room *room)
 {
     const unsigned range_bits = range_bits_of(census.count);
-    uint64_t room = census.count < 2 * RANGE_PREFIXES ? census.count + 1 : 2 * RANGE_PREFIXES, ahead = next(context);
-    uint64_t *prefixes = memory_allocate(allocator, 2 * room * sizeof *prefixes);
-    bool enough = prefixes != NULL;
+    uint64_t ahead = next(context);
+    bool enough = true;
     for (uint64_t range = from; range < to && enough; range++) {
         uint64_t count = 0,
                  last = start_of_range(range, range_bits) | (range_bits ? UINT64_MAX >> range_bits : UINT64_MAX);
-        for (; ahead && first_covered(ahead) <= last; ahead = next(context)) {
-            enough = make_room(&prefixes, &room, count, allocator);
-            if (!enough)
-                break;
-            prefixes[count++] = ahead;
-        }
+        for (; ahead && first_covered(ahead) <= last && enough; ahead = next(context))
+            enough = add_to_range(room, count++, ahead);
         if (enough)
-            write_range(writer, census, prefixes, prefixes + room, count, range_bits);
+            write_range(writer, census, room->prefixes, room->prefixes + room->room, count, range_bits);
     }
-    memory_release(allocator, prefixes);
     return enough && !writer->failed;
+}
+
+/* Most ranges have no more than so many. */
+static uint64_t room_of_range(struct prefix_census census)
+{
+    return census.count < 2 * RANGE_PREFIXES ? census.count + 1 : 2 * RANGE_PREFIXES;
+}
+
+/* The same with memory of its own. */
+static bool write_ranges_alone(struct bit_writer *writer, struct prefix_census census, uint64_t from, uint64_t to,
+                               next_prefix *next, void *context, const roost_allocator *allocator)
+{
+    struct range_room room = {.room = room_of_range(census), .allocator = allocator};
+    room.memory = room.prefixes = memory_allocate(allocator, 2 * room.room * sizeof *room.prefixes);
+    bool enough = room.memory && write_ranges(writer, census, from, to, next, context, &room);
+    memory_release(allocator, room.memory);
+    return enough;
 }
 
 static void write_census(struct bit_writer *writer, struct prefix_census census)
@@ -149,7 +182,7 @@ roost_status write_prefixes(struct bit_writer *writer, struct prefix_census cens
 {
     uint64_t ranges = census.count ? UINT64_C(1) << range_bits_of(census.count) : 0;
     write_census(writer, census);
-    bool enough = write_ranges(writer, census, 0, ranges, next, context, allocator);
+    bool enough = write_ranges_alone(writer, census, 0, ranges, next, context, allocator);
     write_alignment(writer);
     return enough && !writer->failed ? ROOST_OK : ROOST_NO_MEMORY;
 }
@@ -174,41 +207,77 @@ struct writing {
     struct written_part *parts;
 };
 
-/* Ranges of a table, with this memory for what is in between. False without memory. */
-static bool write_ranges_of_table(const struct writing *writing, const struct written_part *part,
-                                  struct bit_writer *writer, const roost_allocator *allocator)
+/* The next prefix is the first one that begins at this hash or after it. */
+static void begin_at_range(struct table_stream *stream, uint64_t start)
 {
-    struct prefix_table view = *writing->table;
-    const uint64_t start = start_of_range(part->from, range_bits_of(writing->census.count));
-    struct table_stream stream = {.at = 0};
-    view.allocator = *allocator;
-    walk_begin(&stream.walk, &view, start);
-    uint64_t first = next_of_table(&stream);
+    uint64_t first = next_of_table(stream);
     while (first && first_covered(first) < start)
-        first = next_of_table(&stream);
-    stream.at -= first != 0;
-    bool enough = write_ranges(writer, writing->census, part->from, part->to, next_of_table, &stream, allocator);
+        first = next_of_table(stream);
+    stream->at -= first != 0;
+}
+
+static uint64_t start_of_part(const struct writing *writing, const struct written_part *part)
+{
+    return start_of_range(part->from, range_bits_of(writing->census.count));
+}
+
+/* By the calling thread. False without memory. */
+static bool write_part_alone(const struct writing *writing, const struct written_part *part, struct bit_writer *writer)
+{
+    struct table_stream stream = {.at = 0};
+    walk_begin(&stream.walk, writing->table, start_of_part(writing, part));
+    begin_at_range(&stream, start_of_part(writing, part));
+    bool enough = write_ranges_alone(writer, writing->census, part->from, part->to, next_of_table, &stream,
+                                     &writing->table->allocator);
     walk_end(&stream.walk);
     return enough && stream.status == ROOST_OK;
+}
+
+/* Segments seldom have more: they are cut at twice the target. */
+static uint64_t room_of_walk(const struct prefix_table *table)
+{
+    return 9 * (uint64_t)table->target / 4 + DECODED_AT_ONCE;
+}
+
+/* A writer whose memory is not zeroed at first. */
+static struct bit_writer writer_of_task(struct task_memory *memory, size_t room)
+{
+    struct bit_writer writer;
+    bit_writer_init(&writer, task_allocator(memory));
+    writer.buffer.data = task_memory_take(memory, room);
+    writer.room = writer.buffer.data ? room : 0;
+    return writer;
 }
 
 static void write_part(void *argument, size_t index)
 {
     const struct writing *writing = argument;
     struct written_part *part = &writing->parts[index];
-    const roost_allocator allocator = task_allocator(&part->memory);
-    task_memory_reset(&part->memory);
-    bit_writer_init(&part->writer, allocator);
-    bit_writer_reserve(&part->writer, (size_t)(writing->census.count >> range_bits_of(writing->census.count)) *
-                                          (part->to - part->from) * BYTES_OF_PREFIX);
-    part->enough = write_ranges_of_table(writing, part, &part->writer, &allocator);
+    struct task_memory *memory = &part->memory;
+    const roost_allocator allocator = task_allocator(memory);
+    struct prefix_table view = *writing->table;
+    struct table_stream stream = {.at = 0};
+    struct range_room room = {.room = room_of_range(writing->census), .allocator = &allocator};
+    task_memory_reset(memory);
+    view.allocator = allocator;
+    room.prefixes = task_memory_take(memory, 2 * room.room * sizeof *room.prefixes);
+    uint64_t *array = task_memory_take(memory, 3 * room_of_walk(&view) * sizeof *array);
+    part->writer = writer_of_task(memory, room.room * RANGES_OF_PART * BYTES_OF_PREFIX);
+    part->enough = room.prefixes && array;
+    if (!part->enough)
+        return;
+    walk_begin(&stream.walk, &view, start_of_part(writing, part));
+    walk_use(&stream.walk, array, room_of_walk(&view));
+    begin_at_range(&stream, start_of_part(writing, part));
+    part->enough = write_ranges(&part->writer, writing->census, part->from, part->to, next_of_table, &stream, &room) &&
+                   stream.status == ROOST_OK;
 }
 
 /* The bits of a part behind those of the parts before. */
 static bool join_part(const struct writing *writing, const struct written_part *part, struct bit_writer *writer)
 {
     if (!part->enough) /* for a task */
-        return write_ranges_of_table(writing, part, writer, &writing->table->allocator);
+        return write_part_alone(writing, part, writer);
     write_written(writer, &part->writer);
     return !writer->failed;
 }
@@ -244,7 +313,7 @@ roost_status write_table(struct bit_writer *writer, struct prefix_census census,
         writing.parts[i].memory = task_memory_in(memory, i, WRITING_MEMORY);
     write_census(writer, census);
     bool enough = memory && writing.parts ? write_by_tasks(&writing, parts, writer)
-                                          : write_ranges_of_table(&writing, &whole, writer, &table->allocator);
+                                          : write_part_alone(&writing, &whole, writer);
     write_alignment(writer);
     memory_release(&table->allocator, writing.parts);
     memory_release(&table->allocator, memory);
@@ -470,38 +539,51 @@ static bool are_disjoint(const uint64_t *sorted, uint64_t count)
     return disjoint;
 }
 
-/* The children of a table that are in some ranges of the present batch. The lists stay as they are. */
-static roost_status build_ranges(const struct reading *reading, struct prefix_table *table, uint64_t from, uint64_t to)
+/* The prefixes of some ranges of the present batch, and once more those of the largest. */
+static uint64_t room_to_sort(const struct reading *reading, uint64_t from, uint64_t to)
 {
-    const struct prefix_reader *reader = reading->reader;
-    const struct range_batch *batch = reading->present;
-    uint64_t total = 0, most = 0, sorted = 0;
-    bool disjoint = true;
+    uint64_t total = 0, most = 0;
     for (uint64_t range = from; range < to; range++) {
-        uint64_t count = count_of(&batch->lists[range], reader->census);
+        uint64_t count = count_of(&reading->present->lists[range], reading->reader->census);
         total += count;
         most = most > count ? most : count;
     }
-    uint64_t *memory = memory_allocate(&table->allocator, (total + most + 1) * sizeof *memory);
-    if (!memory)
-        return ROOST_NO_MEMORY;
+    return total + most;
+}
+
+/* Sorts these ranges into an array, in which the last `most` are for the lists of one range, which stay as they are.
+   Returns how many there are, or UINT64_MAX where some cover others. */
+static uint64_t sort_ranges(const struct reading *reading, uint64_t from, uint64_t to, uint64_t *array)
+{
+    const struct prefix_census census = reading->reader->census;
+    const uint64_t room = room_to_sort(reading, from, to);
+    uint64_t sorted = 0;
+    bool disjoint = true;
     for (uint64_t range = from; range < to; range++) {
-        struct range_lists lists = batch->lists[range];
-        const uint64_t count = count_of(&lists, reader->census);
+        struct range_lists lists = reading->present->lists[range];
+        const uint64_t count = count_of(&lists, census);
         if (count > 0)
-            memcpy(memory + total, lists.prefixes, count * sizeof *memory);
-        lists.prefixes = memory + total;
-        sort_lists(memory + sorted, &lists, reader->census);
-        disjoint &= are_disjoint(memory + sorted, count);
+            memcpy(array + room - count, lists.prefixes, count * sizeof *array);
+        lists.prefixes = array + room - count;
+        sort_lists(array + sorted, &lists, census);
+        disjoint &= are_disjoint(array + sorted, count);
         sorted += count;
     }
-    struct prefix_list list = {memory, total};
-    struct child_span children =
-        children_in(table->root, batch->first + from, batch->first + to, reader->range_bits);
-    roost_status status =
-        disjoint ? table_build_children(table, children, next_of_list, &list) : ROOST_CORRUPT;
-    memory_release(&table->allocator, memory);
-    return status;
+    return disjoint ? sorted : UINT64_MAX;
+}
+
+/* The children of a table that are in some ranges of the present batch. */
+static roost_status build_ranges(const struct reading *reading, struct prefix_table *table, uint64_t from, uint64_t to,
+                                 uint64_t *array)
+{
+    const uint64_t first = reading->present->first;
+    if (!array)
+        return ROOST_NO_MEMORY;
+    struct prefix_list list = {array, sort_ranges(reading, from, to, array)};
+    if (list.left == UINT64_MAX)
+        return ROOST_CORRUPT;
+    struct child_span children = children_in(table->root, first + from, first + to, reading->reader->range_bits);
+    return table_build_children(table, children, next_of_list, &list);
 }
 
 static uint64_t ranges_from(const struct reading *reading, size_t part)
@@ -519,7 +601,19 @@ static void read_or_build(void *argument, size_t index)
         return;
     }
     struct table_part *part = &reading->parts[index - 1];
-    part->status = build_ranges(reading, &part->built, ranges_from(reading, index - 1), ranges_from(reading, index));
+    uint64_t from = ranges_from(reading, index - 1), to = ranges_from(reading, index);
+    uint64_t *array = task_memory_take(&part->memory, (room_to_sort(reading, from, to) + 1) * sizeof *array);
+    part->status = build_ranges(reading, &part->built, from, to, array);
+}
+
+/* By the calling thread. */
+static roost_status build_alone(const struct reading *reading, uint64_t from, uint64_t to)
+{
+    const roost_allocator *allocator = &reading->table->allocator;
+    uint64_t *array = memory_allocate(allocator, (room_to_sort(reading, from, to) + 1) * sizeof *array);
+    roost_status status = build_ranges(reading, reading->table, from, to, array);
+    memory_release(allocator, array);
+    return status;
 }
 
 static roost_status adopt_parts(struct reading *reading, size_t parts)
@@ -532,7 +626,7 @@ static roost_status adopt_parts(struct reading *reading, size_t parts)
         if (status != ROOST_OK)
             part_forget(part);
         else if (!part_adopt(part, reading->table, &status))
-            status = build_ranges(reading, reading->table, ranges_from(reading, i), ranges_from(reading, i + 1));
+            status = build_alone(reading, ranges_from(reading, i), ranges_from(reading, i + 1));
     }
     return status;
 }

@@ -60,8 +60,11 @@ struct table_walk {
     bool ended;
     uint64_t *prefixes, *scratch;
     uint64_t count, room;
+    uint64_t *memory; /* of both, unless the caller has it */
 };
 void walk_begin(struct table_walk *walk, const struct prefix_table *table, uint64_t from);
+/* An array of the caller's for segments of up to so many prefixes, thrice; larger ones get memory of their own. */
+void walk_use(struct table_walk *walk, uint64_t *array, uint64_t room);
 /* The prefixes of the next segment in `prefixes`, `count` of them, maybe none; false at the end. ROOST_NO_MEMORY. */
 roost_status walk_next(struct table_walk *walk, bool *more);
 /* The segment that comes next; NULL at the end. It can be passed over, or its prefixes with these ends come as positions

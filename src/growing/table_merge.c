@@ -184,16 +184,16 @@ static unsigned bits_of_parts(const struct prefix_table *table, const struct pre
     return table_nests_in(table, bits) && table_nests_in(other, bits) ? bits : 0;
 }
 
-/* Entries that both have in one range, about. */
+/* Entries that both have in one range, with some to spare. */
 static uint64_t entries_of_range(const struct parted_merge *merge)
 {
-    return ((merge->table->count + merge->other->count) >> merge->bits) * 9 / 8 + 256;
+    return ((merge->table->count + merge->other->count) >> merge->bits) * 5 / 4 + 512;
 }
 
-/* What a task gathers and sorts of one range, three words an entry, and the lists or segments of all of its ranges. */
+/* What a task gathers and sorts of one range, two words an entry, and the lists or segments of all of its ranges. */
 static size_t memory_of_part(const struct parted_merge *merge)
 {
-    return task_memory_size(entries_of_range(merge) * (32 + 12 * merge->ranges_of_part));
+    return task_memory_size(entries_of_range(merge) * (20 + 12 * merge->ranges_of_part));
 }
 
 /* False where the work is not cut, or there is no memory for tasks. */
@@ -243,16 +243,29 @@ static size_t next_parts(struct parted_merge *merge, uint64_t *range)
     return count;
 }
 
+/* The walk over a part; the array is for what is gathered, or NULL. */
+static void part_walk(struct joint_walk *walk, const struct parted_merge *merge, const struct merge_part *part,
+                      const struct prefix_table *built, const roost_allocator *allocator, uint64_t *array)
+{
+    joint_begin(walk, merge->table, merge->other, built);
+    joint_limit(walk, part->first, part->last);
+    walk->allocator = allocator;
+    if (array)
+        joint_use(walk, array, entries_of_range(merge));
+}
+
+static uint64_t *array_of_part(const struct parted_merge *merge, struct merge_part *part)
+{
+    return task_memory_take(&part->part.memory, 2 * entries_of_range(merge) * sizeof(uint64_t));
+}
+
 static roost_status list_part(const struct parted_merge *merge, const struct merge_part *part,
-                              const roost_allocator *allocator, struct longer_list *list, struct progress *progress)
+                              const roost_allocator *allocator, uint64_t *array, struct longer_list *list,
+                              struct progress *progress)
 {
     struct joint_walk walk;
-    joint_begin(&walk, merge->table, merge->other, NULL);
-    joint_limit(&walk, part->first, part->last);
-    walk.allocator = allocator;
-    roost_status status = joint_reserve(&walk, entries_of_range(merge)) ? ROOST_OK : ROOST_NO_MEMORY;
-    if (status == ROOST_OK)
-        status = list_walked(&walk, list, progress);
+    part_walk(&walk, merge, part, NULL, allocator, array);
+    roost_status status = list_walked(&walk, list, progress);
     joint_end(&walk);
     return status;
 }
@@ -262,7 +275,8 @@ static void list_part_in_task(void *argument, size_t index)
     struct parted_merge *merge = argument;
     struct merge_part *part = &merge->parts[index];
     const roost_allocator allocator = task_allocator(&part->part.memory);
-    part->part.status = list_part(merge, part, &allocator, &part->list, &part->progress);
+    part->part.status =
+        list_part(merge, part, &allocator, array_of_part(merge, part), &part->list, &part->progress);
 }
 
 static roost_status join_list(const struct parted_merge *merge, const struct merge_part *part, struct longer_list *list,
@@ -270,7 +284,7 @@ static roost_status join_list(const struct parted_merge *merge, const struct mer
 {
     const roost_allocator *allocator = &merge->table->allocator;
     if (part->part.status != ROOST_OK)
-        return list_part(merge, part, allocator, list, progress);
+        return list_part(merge, part, allocator, NULL, list, progress);
     progress->held += part->progress.held;
     progress->seen += part->progress.seen;
     progress->many |= part->progress.many;
@@ -473,16 +487,12 @@ static roost_status build_walked(struct merger *merger)
 }
 
 /* The children of a table that are in one part: of the table that is built, or of a view. */
-static roost_status build_part(const struct parted_merge *merge, const struct merge_part *part,
+static roost_status build_part(const struct parted_merge *merge, const struct merge_part *part, uint64_t *array,
                                struct prefix_table *built, struct merge_result *result)
 {
     struct merger merger = {.built = built, .result = result, .child = part->part.children.first};
-    joint_begin(&merger.walk, merge->table, merge->other, built);
-    joint_limit(&merger.walk, part->first, part->last);
-    merger.walk.allocator = &built->allocator;
-    roost_status status = joint_reserve(&merger.walk, entries_of_range(merge)) ? ROOST_OK : ROOST_NO_MEMORY;
-    if (status == ROOST_OK)
-        status = build_walked(&merger);
+    part_walk(&merger.walk, merge, part, built, &built->allocator, array);
+    roost_status status = build_walked(&merger);
     joint_end(&merger.walk);
     return status;
 }
@@ -491,7 +501,7 @@ static void build_part_in_task(void *argument, size_t index)
 {
     struct parted_merge *merge = argument;
     struct merge_part *part = &merge->parts[index];
-    part->part.status = build_part(merge, part, &part->part.built, &part->result);
+    part->part.status = build_part(merge, part, array_of_part(merge, part), &part->part.built, &part->result);
 }
 
 static roost_status adopt_part(const struct parted_merge *merge, struct merge_part *part, struct prefix_table *built,
@@ -499,7 +509,7 @@ static roost_status adopt_part(const struct parted_merge *merge, struct merge_pa
 {
     roost_status status;
     if (!part_adopt(&part->part, built, &status))
-        return build_part(merge, part, built, result);
+        return build_part(merge, part, NULL, built, result);
     result->unseen += part->result.unseen;
     const struct longer_list *added = &part->result.added;
     if (status == ROOST_OK && !prefixes_append(&result->added, added->prefixes, added->count, &built->allocator))

@@ -13,8 +13,15 @@ void walk_begin(struct table_walk *walk, const struct prefix_table *table, uint6
 
 void walk_end(struct table_walk *walk)
 {
-    memory_release(&walk->table->allocator, walk->prefixes);
-    walk->prefixes = NULL;
+    memory_release(&walk->table->allocator, walk->memory);
+    walk->memory = walk->prefixes = NULL;
+}
+
+void walk_use(struct table_walk *walk, uint64_t *array, uint64_t room)
+{
+    walk->prefixes = array;
+    walk->scratch = array + room;
+    walk->room = room;
 }
 
 static bool make_room(struct table_walk *walk, uint64_t room)
@@ -23,7 +30,7 @@ static bool make_room(struct table_walk *walk, uint64_t room)
         return true;
     walk_end(walk);
     room += room / 4 + 1;
-    walk->prefixes = memory_allocate(&walk->table->allocator, 3 * room * sizeof *walk->prefixes);
+    walk->memory = walk->prefixes = memory_allocate(&walk->table->allocator, 3 * room * sizeof *walk->prefixes);
     walk->room = walk->prefixes ? room : 0;
     walk->scratch = walk->prefixes + walk->room;
     return walk->prefixes != NULL;
