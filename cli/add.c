@@ -1,4 +1,5 @@
 /* roost add: adds keys to a filter. */
+#include "cli/base/threads.h"
 #include "cli/file/filter_file.h"
 #include "key_change.h"
 #include "cli/base/messages.h"
@@ -75,6 +76,7 @@ static bool add_hashes(const char *name, roost_filter *filter, bool *changed, co
 
 static int run(const struct arguments *arguments)
 {
+    set_executor_threads(change.threads);
     return change_keys(&change, arguments);
 }
 

@@ -1,6 +1,7 @@
 /* roost check: prints the keys that are in a filter, with options and exit status like those of grep. */
 #include <stdio.h>
 
+#include "cli/base/threads.h"
 #include "cli/file/filter_file.h"
 #include "cli/base/interrupt.h"
 #include "cli/base/json.h"
@@ -159,6 +160,7 @@ static bool check_servers(struct checking *checking, const struct arguments *arg
 static int run(const struct arguments *arguments)
 {
     struct checking checking = {0};
+    set_executor_threads(settings.threads);
     if (!shards_options_fit(&settings.shards, arguments->operands[0]))
         return EXIT_ERROR;
     if (!(is_server_name(arguments->operands[0]) ? check_servers : check_file)(&checking, arguments))

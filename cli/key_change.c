@@ -10,6 +10,7 @@
 
 #include "element_report.h"
 #include "cli/file/filter_file.h"
+#include "cli/base/threads.h"
 #include "cli/base/interrupt.h"
 #include "cli/base/messages.h"
 #include "cli/base/numbers.h"

@@ -8,10 +8,13 @@
 #include "cli/base/interrupt.h"
 #include "cli/peer/share_transfer.h"
 #include "cli/base/messages.h"
+#include "cli/base/threads.h"
+#include "cli/lines/blocks.h"
 #include "verb.h"
 
 static struct {
     bool verbose, json;
+    uint64_t threads;
 } settings;
 
 static const struct option options[] = {
@@ -21,6 +24,7 @@ static const struct option options[] = {
      .place = &settings.verbose,
      .help = "print whether anything was new, and what DEST holds now"},
     {.name = "json", .type = OPTION_BOOLEAN, .place = &settings.json, .help = "the same as a JSON object"},
+    THREADS_OPTION(settings.threads, ""),
     {0},
 };
 
@@ -93,6 +97,7 @@ static bool save(struct merging *merging)
 static int run(const struct arguments *arguments)
 {
     struct merging merging = {0};
+    set_executor_threads(settings.threads);
     interrupt_catch();
     bool merged =
         filter_file_lock(&merging.file, arguments->operands[0]) && merge_all(&merging, arguments) && save(&merging);
@@ -108,7 +113,7 @@ static const char *const operands[] = {"DEST", "SRC", NULL};
 
 const struct verb verb_merge = {
     .name = "merge",
-    .synopsis = "DEST SRC... [-v] [--json]",
+    .synopsis = "DEST SRC... [-v] [--json] [--threads N]",
     .summary = "merge other filters into one",
     .details = "Merges the sources into DEST; they stay unchanged. Order and repetition do not matter. A DEST "
                "that does not exist is created from the first SRC.\n\n"

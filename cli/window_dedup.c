@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/threads.h"
 #include "cli/base/interrupt.h"
 #include "cli/base/json.h"
 #include "cli/lines/lines.h"

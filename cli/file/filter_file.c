@@ -9,13 +9,14 @@
 #include "cli/base/machine.h"
 #include "cli/base/messages.h"
 #include "cli/base/numbers.h"
+#include "cli/base/threads.h"
 
 /* How far the clock of another machine may be ahead of this one. */
 #define MOST_AHEAD (24 * 3600 * ROOST_SECOND)
 
 roost_environment filter_environment(void)
 {
-    roost_environment environment = {.memory_limit = machine_memory()};
+    roost_environment environment = {.memory_limit = machine_memory(), .executor = program_executor()};
     if (getrandom(&environment.random_seed, sizeof environment.random_seed, 0) < 0)
         environment.random_seed = 0; /* only speed depends on it */
     return environment;

@@ -15,33 +15,20 @@
  *
  * Signals interrupt the caller alone: the other threads block them.
  */
-#define _GNU_SOURCE
 #include "blocks.h"
 
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/interrupt.h"
 #include "cli/base/messages.h"
+#include "cli/base/threads.h"
 
-#define MOST_BY_DEFAULT 8
-#define MOST_THREADS    64
 #define BLOCKS_A_THREAD 3
 #define WORTH_A_THREAD  ((size_t)64 << 10) /* bytes of a block */
 #define FIRST_LINES     4096
-
-uint64_t thread_count(uint64_t wanted)
-{
-    cpu_set_t usable;
-    if (wanted > 0)
-        return wanted < MOST_THREADS ? wanted : MOST_THREADS;
-    int processors = sched_getaffinity(0, sizeof usable, &usable) == 0 ? CPU_COUNT(&usable) : 1;
-    return processors < MOST_BY_DEFAULT ? (uint64_t)processors : MOST_BY_DEFAULT;
-}
 
 /* ---- one block --------------------------------------------------------------------------------------------------- */
 
@@ -164,19 +151,7 @@ static void *help(void *context)
     return NULL;
 }
 
-/* Threads without signals, as many as the system allows; without any, the caller does everything. */
-static size_t start_quietly(pthread_t *threads, size_t wanted, void *(*begin)(void *context), void *context)
-{
-    sigset_t all, before;
-    size_t started = 0;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (started < wanted && pthread_create(&threads[started], NULL, begin, context) == 0)
-        started++;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return started;
-}
-
+/* Without any, the caller does everything. */
 static void start_threads(struct crew *crew)
 {
     crew->started = crew->wanted = start_quietly(crew->threads, crew->wanted, help, crew);

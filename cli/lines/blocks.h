@@ -55,9 +55,6 @@ bool work_on_blocks(const struct block_work *work);
    returned false, the others are left out; returns false then. */
 bool work_in_parallel(uint64_t threads, size_t count, bool (*task)(void *context, size_t number), void *context);
 
-/* How many threads that makes. */
-uint64_t thread_count(uint64_t wanted);
-
 /* The option, for the tables of verbs. */
 #define THREADS_OPTION(place_of, before)                                                                               \
     {                                                                                                                  \

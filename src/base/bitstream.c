@@ -118,19 +118,22 @@ void write_gamma(struct bit_writer *writer, uint64_t value)
         write_bits(writer, value >> 32, bits - 32);
 }
 
+/* Whatever a writer has written, there are eight bytes of room behind it. */
 void write_written(struct bit_writer *writer, const struct bit_writer *other)
 {
     const uint8_t *bytes = other->buffer.data;
-    size_t size = other->buffer.size, done = 0;
+    const size_t size = other->buffer.size;
+    size_t done = 0;
     bit_writer_reserve(writer, size + 8);
-    if (other->failed || writer->failed) {
-        writer->failed = true;
+    writer->failed |= other->failed;
+    if (writer->failed)
         return;
-    }
-    for (; writer->pending_bits == 0 && done < size; done = size)
+    if (writer->pending_bits == 0) {
         write_bytes(writer, bytes, size);
-    for (; done + 7 <= size; done += 7)
-        write_bits(writer, done + 8 <= size ? load_word(bytes + done) : load_word(bytes + done - 1) >> 8, 56);
+        done = size;
+    }
+    for (; size - done >= 7; done += 7)
+        write_bits(writer, load_word(bytes + done), 56);
     for (; done < size; done++)
         write_bits(writer, bytes[done], 8);
     write_bits(writer, other->pending, other->pending_bits);

@@ -151,10 +151,10 @@ static bool write_ranges(struct bit_writer *writer, struct prefix_census census,
     return enough && !writer->failed;
 }
 
-/* Most ranges have no more than so many. */
+/* A range has up to twice RANGE_PREFIXES on average, and hardly ever more than this. */
 static uint64_t room_of_range(struct prefix_census census)
 {
-    return census.count < 2 * RANGE_PREFIXES ? census.count + 1 : 2 * RANGE_PREFIXES;
+    return census.count < 9 * RANGE_PREFIXES / 4 ? census.count + 1 : 9 * RANGE_PREFIXES / 4;
 }
 
 /* The same with memory of its own. */
