@@ -50,8 +50,8 @@ typedef struct roost_entropy {
  * `run` calls task(argument, index) once for each index below `count`, in any order, on any threads, the calling one
  * included, and returns after all of them have returned; what they wrote is visible to its caller then, as it is after
  * a thread was joined or a mutex was taken. Tasks do not wait for each other: running them one after the other is right,
- * too. A task takes about a millisecond. It calls no function of the caller's but the one that reads a file, and so no
- * allocator, no entropy and no executor: those are called on the thread that calls the library.
+ * too. A task takes about a millisecond. It calls no allocator, no entropy and no executor: those are called on the
+ * thread that calls the library. (That of roost_file_set_interrupt may be called by a task.)
  *
  * Threads that call the library at the same time, for several filters or for functions that take a const one, call
  * `run` at the same time.
