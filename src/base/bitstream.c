@@ -118,24 +118,36 @@ void write_gamma(struct bit_writer *writer, uint64_t value)
         write_bits(writer, value >> 32, bits - 32);
 }
 
-/* Whatever a writer has written, there are eight bytes of room behind it. */
+/* Whole words; of a writer that is not aligned. Returns how many bytes that is. */
+static size_t write_words(struct bit_writer *writer, const uint8_t *bytes, size_t size)
+{
+    uint8_t *to = writer->buffer.data + writer->buffer.size;
+    const unsigned bits = writer->pending_bits;
+    uint64_t pending = writer->pending;
+    size_t done = 0;
+    for (; size - done >= 8; done += 8) {
+        uint64_t word = load_word(bytes + done);
+        store_word(to + done, pending | word << bits);
+        pending = word >> (64 - bits);
+    }
+    writer->pending = pending;
+    writer->buffer.size += done;
+    return done;
+}
+
 void write_written(struct bit_writer *writer, const struct bit_writer *other)
 {
     const uint8_t *bytes = other->buffer.data;
     const size_t size = other->buffer.size;
-    size_t done = 0;
     bit_writer_reserve(writer, size + 8);
     writer->failed |= other->failed;
     if (writer->failed)
         return;
-    if (writer->pending_bits == 0) {
+    if (writer->pending_bits == 0)
         write_bytes(writer, bytes, size);
-        done = size;
-    }
-    for (; size - done >= 7; done += 7)
-        write_bits(writer, load_word(bytes + done), 56);
-    for (; done < size; done++)
-        write_bits(writer, bytes[done], 8);
+    else
+        for (size_t done = write_words(writer, bytes, size); done < size; done++)
+            write_bits(writer, bytes[done], 8);
     write_bits(writer, other->pending, other->pending_bits);
 }
 

@@ -268,6 +268,7 @@ static void write_part(void *argument, size_t index)
         return;
     walk_begin(&stream.walk, &view, start_of_part(writing, part));
     walk_use(&stream.walk, array, room_of_walk(&view));
+    stream.walk.last = start_of_range(part->to, range_bits_of(writing->census.count)) - 1; /* wraps at the end of all */
     begin_at_range(&stream, start_of_part(writing, part));
     part->enough = write_ranges(&part->writer, writing->census, part->from, part->to, next_of_table, &stream, &room) &&
                    stream.status == ROOST_OK;

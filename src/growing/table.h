@@ -56,7 +56,7 @@ roost_status table_merge(struct prefix_table *table, const struct prefix_table *
 struct table_walk {
     const struct prefix_table *table;
     const struct prefix_table *known; /* with the same seed, or NULL: what it has exactly alike may be left out */
-    uint64_t next;                    /* the first hash that is still to come */
+    uint64_t next, last;              /* the first hash that is still to come; behind the other nothing is wanted */
     bool ended;
     uint64_t *prefixes, *scratch;
     uint64_t count, room;

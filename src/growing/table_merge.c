@@ -293,11 +293,14 @@ static roost_status join_list(const struct parted_merge *merge, const struct mer
     return enough ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
+/* The calling thread does the first part, which tells most often whether it is much. */
 static roost_status list_by_tasks(struct parted_merge *merge, struct longer_list *list, struct progress *progress)
 {
     const roost_executor *executor = &merge->table->executor;
-    roost_status status = ROOST_OK;
-    for (uint64_t range = 0; status == ROOST_OK && !progress->many && range < UINT64_C(1) << merge->bits;) {
+    const struct merge_part first = {.last = (merge->ranges_of_part << (64 - merge->bits)) - 1};
+    uint64_t range = merge->ranges_of_part;
+    roost_status status = list_part(merge, &first, &merge->table->allocator, NULL, list, progress);
+    while (status == ROOST_OK && !progress->many && range < UINT64_C(1) << merge->bits) {
         size_t count = next_parts(merge, &range);
         executor->run(executor->context, list_part_in_task, merge, count);
         for (size_t i = 0; i < count && status == ROOST_OK; i++)

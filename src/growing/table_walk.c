@@ -8,7 +8,7 @@
 
 void walk_begin(struct table_walk *walk, const struct prefix_table *table, uint64_t from)
 {
-    *walk = (struct table_walk){.table = table, .next = from, .ended = !table->root};
+    *walk = (struct table_walk){.table = table, .next = from, .last = UINT64_MAX, .ended = !table->root};
 }
 
 void walk_end(struct table_walk *walk)
@@ -61,7 +61,7 @@ void walk_pass(struct table_walk *walk)
 {
     const struct segment *segment = walk_segment(walk);
     uint64_t end = range_end(segment->start, segment->depth);
-    walk->ended = end == UINT64_MAX;
+    walk->ended = end >= walk->last;
     walk->next = end + 1;
 }
 
