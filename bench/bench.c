@@ -255,8 +255,9 @@ static int usage(void)
 {
     fprintf(
         stderr,
-        "usage: roost-bench [--large] [--growth | --reconcile | --one-call | --states | --changes | --threads | --executors] [--csv "
-        "FILE] [--rounds N]\n"
+        "usage: roost-bench [--large] [--growth | --reconcile | --one-call | --states | --changes | --threads | "
+        "--executors]\n"
+        "                   [--csv FILE] [--rounds N]\n"
         "       roost-bench --curve FILE [KEYS]\n");
     return 2;
 }

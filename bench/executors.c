@@ -1,11 +1,13 @@
 /*
  * Long calls with an executor of two threads, beside the same calls without, in turn.
  *
- *     clock        the best of all rounds of each, with two real threads. On a machine that does something else as well,
- *                  two threads seldom get both cores at once, and the figure says more about that than about the call
- *     computed     from processor time: the tasks run one after the other on one thread, each is timed, and those of one
- *                  run are given to two threads in turn, to whichever is free first. What is not in tasks counts in full. So
- *                  other programs do not count; nor do caches and memory that two cores share, and waking a thread
+ *     clock        the best of all rounds of each, with two real threads. On a machine that does something else as
+ *                  well, two threads seldom get both cores at once, and the figure says more about that than about
+ *                  the call
+ *     computed     from processor time: the tasks run one after the other on one thread, each is timed, and those of
+ *                  one run are given to two threads in turn, to whichever is free first. What is not in tasks counts
+ *                  in full. So other programs do not count; nor do caches and memory that two cores share, and waking
+ *                  a thread
  *     spent        processor time of all tasks and the rest, as a multiple of that without an executor
  */
 #include <stdlib.h>
@@ -53,8 +55,8 @@ static struct spent now(void)
 }
 
 enum call { ENCODE, DECODE, MERGE, MERGE_FEW, DIGEST, LOOK_UP, CALLS };
-static const char *const call_names[CALLS] = {"encode", "decode",  "merge of halves", "merge of 1 % new",
-                                              "digest", "look-up"};
+static const char *const call_names[CALLS] = {"encode",           "decode", "merge of halves",
+                                              "merge of 1 % new", "digest", "look-up"};
 
 struct subject {
     roost_filter *half, *other, *few, *whole; /* keys: the first half, the second, one in a hundred others, all */
@@ -201,9 +203,8 @@ static void bench_kind(const char *name, const roost_config *config, uint64_t ke
 {
     struct pool pool;
     roost_environment environment = {.executor = pool_open(&pool, THREADS)};
-    struct subject subject = {.hashes = malloc((keys + keys / 100) * sizeof(roost_hash)),
-                              .found = malloc(keys),
-                              .keys = keys};
+    struct subject subject = {
+        .hashes = malloc((keys + keys / 100) * sizeof(roost_hash)), .found = malloc(keys), .keys = keys};
     if (!subject.hashes || !subject.found)
         must(ROOST_NO_MEMORY, "hashes");
     fill_hashes(subject.hashes, 0, keys + keys / 100);

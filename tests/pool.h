@@ -85,8 +85,7 @@ static inline roost_executor pool_open(struct pool *pool, uint32_t threads)
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->has_work, NULL);
     pthread_cond_init(&pool->has_end, NULL);
-    while (pool->started + 1 < threads &&
-           pthread_create(&pool->threads[pool->started], NULL, pool_work, pool) == 0)
+    while (pool->started + 1 < threads && pthread_create(&pool->threads[pool->started], NULL, pool_work, pool) == 0)
         pool->started++;
     return (roost_executor){pool, pool_run, threads};
 }

@@ -1,6 +1,6 @@
 /*
- * One job at a time, which all threads take tasks of. A thread that calls the library while others are at a job, as those
- * that look blocks of keys up do, does its tasks itself: the processors are busy then.
+ * One job at a time, which all threads take tasks of. A thread that calls the library while others are at a job, as
+ * those that look blocks of keys up do, does its tasks itself: the processors are busy then.
  */
 #define _GNU_SOURCE
 #include "threads.h"

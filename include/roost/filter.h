@@ -139,9 +139,9 @@ ROOST_API roost_config roost_config_default(void);
 /* ---- environment: what a filter lives in, never part of its state ----------------------------------------------- */
 
 /*
- * What a filter gets from its caller. All zero means: calloc and free, a fixed random seed, no memory limit, no threads,
- * ROOST_DEFAULT_KICKS, the entropy of the operating system, and a journal of at most an eighth of the capacity, which
- * in a scalable filter is that of the tables that it has by then.
+ * What a filter gets from its caller. All zero means: calloc and free, a fixed random seed, no memory limit, no
+ * executor, ROOST_DEFAULT_KICKS, the entropy of the operating system, and a journal of at most an eighth of the
+ * capacity, which in a scalable filter is that of the tables that it has by then.
  *
  * Copies share memory if they have the same allocator (roost_filter_clone). With `count`, which gets the context of the
  * allocator, they also do if their allocators differ in nothing but the context, and each may release what another one

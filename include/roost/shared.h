@@ -13,7 +13,7 @@
  * locks for the microseconds of a clone, a merge holds one after the other.
  *
  * Conventions are those of filter.h, but that every call except roost_shared_free may be made by several threads at
- * once, with an environment whose allocator may be, too.
+ * once, with an environment whose allocator may be, too. No call but those on snapshots uses an executor.
  */
 #ifndef ROOST_SHARED_H
 #define ROOST_SHARED_H

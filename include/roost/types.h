@@ -44,13 +44,13 @@ typedef struct roost_entropy {
 } roost_entropy;
 
 /*
- * What runs the tasks of a long call at the same time: a thread pool of the caller's. All zero stands for none, and then
- * each call does everything itself. The library starts no threads.
+ * What runs the tasks of a long call at the same time: a thread pool of the caller's. All zero stands for none, and
+ * then each call does everything itself. The library starts no threads.
  *
  * `run` calls task(argument, index) once for each index below `count`, in any order, on any threads, the calling one
  * included, and returns after all of them have returned; what they wrote is visible to its caller then, as it is after
- * a thread was joined or a mutex was taken. Tasks do not wait for each other: running them one after the other is right,
- * too. A task takes about a millisecond. It calls no allocator, no entropy and no executor: those are called on the
+ * a thread was joined or a mutex was taken. Tasks do not wait for each other: running them one after the other is
+ * right, too. A task takes about a millisecond. It calls no allocator, no entropy and no executor: those are called on the
  * thread that calls the library. (That of roost_file_set_interrupt may be called by a task.)
  *
  * Threads that call the library at the same time, for several filters or for functions that take a const one, call

@@ -5,8 +5,8 @@
  * made there outlives the call: the calling thread copies it to memory of the filter's own. Where task memory does not
  * suffice, as for hashes that somebody chose, the calling thread does that part again by itself.
  *
- *     calling thread     allocate task memory   run(tasks)   adopt what task 0, 1, 2 ... made, in order   run(tasks) ...
- *     tasks                                     0   1   2                                                 3   4   5
+ *     calling thread     allocate task memory   run(tasks)   adopt what task 0, 1, 2 made, in order   run(tasks) ...
+ *     tasks                                     0   1   2                                             3   4   5
  */
 #ifndef BASE_TASKS_H
 #define BASE_TASKS_H

@@ -154,7 +154,9 @@ static roost_status growing_open(roost_filter **filter, const roost_config *conf
 
 roost_status growing_cuckoo_open_part(roost_filter **filter, const roost_filter *alike, uint8_t cut)
 {
-    const roost_environment environment = whole_environment(alike);
+    roost_environment environment = whole_environment(alike);
+    /* A part works while its lock is held, for which the threads of an executor may wait. */
+    environment.executor = (roost_executor){0};
     struct growing_cuckoo *part = allocate_part(alike->config, &environment, cut);
     *filter = part ? &part->base : NULL;
     return part ? ROOST_OK : ROOST_NO_MEMORY;

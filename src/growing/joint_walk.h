@@ -29,7 +29,7 @@ void joint_begin(struct joint_walk *walk, const struct prefix_table *table, cons
 /* Only ranges from this hash to that: both tables have one that begins with the first, and one that ends with the
    last. */
 void joint_limit(struct joint_walk *walk, uint64_t first, uint64_t last);
-/* Of tables without tags: an array of the caller's for so many entries, twice; more than these are gathered elsewhere. */
+/* Of tables without tags: an array of the caller's for so many entries, twice; more are gathered elsewhere. */
 void joint_use(struct joint_walk *walk, uint64_t *array, uint64_t room);
 void joint_end(struct joint_walk *walk);
 /* Whether ranges would be much larger than the segments of the other table. */

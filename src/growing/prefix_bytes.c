@@ -192,7 +192,7 @@ roost_status write_prefixes(struct bit_writer *writer, struct prefix_census cens
 /* What a task has to write: the walk, one range twice, and the bits of all, of which a prefix seldom has more than so
    many bytes. */
 #define BYTES_OF_PREFIX 3
-#define WRITING_MEMORY ((size_t)320 << 10)
+#define WRITING_MEMORY  ((size_t)320 << 10)
 
 struct written_part {
     struct task_memory memory;
@@ -313,8 +313,8 @@ roost_status write_table(struct bit_writer *writer, struct prefix_census census,
     for (size_t i = 0; memory && writing.parts && i < parts; i++)
         writing.parts[i].memory = task_memory_in(memory, i, WRITING_MEMORY);
     write_census(writer, census);
-    bool enough = memory && writing.parts ? write_by_tasks(&writing, parts, writer)
-                                          : write_part_alone(&writing, &whole, writer);
+    bool enough =
+        memory && writing.parts ? write_by_tasks(&writing, parts, writer) : write_part_alone(&writing, &whole, writer);
     write_alignment(writer);
     memory_release(&table->allocator, writing.parts);
     memory_release(&table->allocator, memory);
@@ -437,8 +437,8 @@ static void merge_runs(uint64_t *prefixes, uint64_t *scratch, uint64_t middle, u
         prefixes[to] = j == count || scratch[i] < prefixes[j] ? scratch[i++] : prefixes[j++];
 }
 
-/* The lists of a range as one, in order, in `to`. Hashes are evenly spread; where they are not, each list is merged with
-   what is there so far, and the lists are lost. */
+/* The lists of a range as one, in order, in `to`. Hashes are evenly spread; where they are not, each list is merged
+   with what is there so far, and the lists are lost. */
 static void sort_lists(uint64_t *to, const struct range_lists *lists, struct prefix_census census)
 {
     const uint64_t count = count_of(lists, census);
@@ -697,8 +697,8 @@ static bool allocate_reading(struct reading *reading)
     }
     for (size_t i = 0; reading->parts && reading->memory && i < parts; i++)
         reading->parts[i].memory = task_memory_in(reading->memory, i, BUILDING_MEMORY);
-    return reading->parts && reading->memory && reading->batches[0].lists && reading->batches[0].prefixes && reading->batches[1].lists &&
-           reading->batches[1].prefixes;
+    return reading->parts && reading->memory && reading->batches[0].lists && reading->batches[0].prefixes &&
+           reading->batches[1].lists && reading->batches[1].prefixes;
 }
 
 static void release_reading(struct reading *reading)

@@ -31,7 +31,7 @@ struct prefix_reader {
     uint64_t *prefixes, *sorted; /* of the present range: as they are read, and in order */
     uint64_t at, count, room;
     bool is_batch; /* several ranges are read into memory that does not grow */
-    uint64_t last;            /* the last hash that is covered so far, or 0 with `begun` false */
+    uint64_t last; /* the last hash that is covered so far, or 0 with `begun` false */
     bool begun;
     roost_status status; /* ROOST_CORRUPT, ROOST_NO_MEMORY */
 };

@@ -104,8 +104,8 @@ uint64_t next_of_list(void *list);
 /* Fills an empty table with about `count` prefixes, in order, none of which covers another. On failure it is empty. */
 roost_status table_build(struct prefix_table *table, uint64_t count, next_prefix *next, void *context);
 
-/* The same in parts: the directory for so many prefixes, then children of its root in any order, of which each span gets
-   a source that begins and ends with it, then the end. After a failure, whose status the end returns, it is empty. */
+/* The same in parts: the directory for so many prefixes, then children of its root in any order, of which each span
+   gets a source that begins and ends with it, then the end. After a failure, whose status the end returns, it is empty. */
 struct child_span {
     uint64_t start;      /* the first hash */
     uint64_t first, end; /* children: from the first on and before the end */

@@ -275,8 +275,7 @@ static void list_part_in_task(void *argument, size_t index)
     struct parted_merge *merge = argument;
     struct merge_part *part = &merge->parts[index];
     const roost_allocator allocator = task_allocator(&part->part.memory);
-    part->part.status =
-        list_part(merge, part, &allocator, array_of_part(merge, part), &part->list, &part->progress);
+    part->part.status = list_part(merge, part, &allocator, array_of_part(merge, part), &part->list, &part->progress);
 }
 
 static roost_status join_list(const struct parted_merge *merge, const struct merge_part *part, struct longer_list *list,

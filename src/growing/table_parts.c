@@ -9,8 +9,8 @@
  *     view     the same root with a count of its own, counts and                  ^       ^
  *              sum from 0, the memory of the task                                 this part's
  *
- * The calling thread then copies each segment to memory of the table's allocator, which takes a few per cent of the time
- * that building it took, and adds up what the parts counted. Numbers may wrap on the way: a merge counts what it drops.
+ * The calling thread then copies each segment to memory of the table's allocator, which takes a few per cent of the
+ * time that building it took, and adds up what the parts counted. Numbers may wrap on the way: a merge counts what it drops.
  *
  * A part that fails, for lack of task memory, or whose hashes are so many that it made a nested directory, is
  * forgotten, and the calling thread builds it in the table itself.

@@ -20,9 +20,9 @@ static inline uint64_t start_of_range(uint64_t range, unsigned bits)
 /* One part: what a task builds of a table. */
 struct table_part {
     struct task_memory memory;
-    struct directory root;       /* the same places as the root of the table that is built, and a count of its own */
-    struct prefix_table built;   /* a view of that table: with memory of the task, and what it counts is this part's */
-    struct child_span children;  /* that it builds */
+    struct directory root;      /* the same places as the root of the table that is built, and a count of its own */
+    struct prefix_table built;  /* a view of that table: with memory of the task, and what it counts is this part's */
+    struct child_span children; /* that it builds */
     roost_status status;
 };
 

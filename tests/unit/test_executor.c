@@ -7,6 +7,7 @@
 
 #include "meter.h"
 #include "pool.h"
+#include "roost/shared.h"
 
 #include "base/bitstream.h"
 #include "base/hash.h"
@@ -467,6 +468,27 @@ static void callers_share_an_executor(void **state)
     close_executors(&executors);
 }
 
+/* Calls that hold locks do not wait for the threads of an executor, which may wait for the locks. */
+static void locks_do_not_wait_for_tasks(void **state)
+{
+    struct backwards counted = {0};
+    const roost_environment environment = {.executor = {&counted, run_backwards, 2}};
+    const roost_config config = variant(GROWING);
+    roost_filter *filter = filled(&config, 0, 2 * KEYS), *copy;
+    roost_shared *shared;
+    bool changed;
+    (void)state;
+    assert_ok(roost_shared_new(&shared, &config, &environment));
+    assert_ok(roost_shared_merge(shared, &changed, filter));
+    assert_true(changed);
+    assert_int_equal(counted.runs, 0);
+    assert_ok(roost_shared_snapshot(shared, &copy));
+    assert_same_frame(filter, copy);
+    assert_true(counted.runs > 0);
+    roost_shared_free(shared);
+    FREE_ALL(filter, copy);
+}
+
 /* ---- what tasks are made of -------------------------------------------------------------------------------------- */
 
 static void count_items(void *context, size_t from, size_t to)
@@ -527,6 +549,7 @@ int main(void)
         cmocka_unit_test(memory_is_the_calling_threads),
         cmocka_unit_test(limits_are_kept_by_tasks),
         cmocka_unit_test(callers_share_an_executor),
+        cmocka_unit_test(locks_do_not_wait_for_tasks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
