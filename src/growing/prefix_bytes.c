@@ -105,12 +105,6 @@ static bool make_more_room(uint64_t **prefixes, uint64_t *room, uint64_t count, 
     return true;
 }
 
-/* Room for one more prefix, twice; false without memory. */
-static inline bool make_room(uint64_t **prefixes, uint64_t *room, uint64_t count, const roost_allocator *allocator)
-{
-    return count < *room || make_more_room(prefixes, room, count, allocator);
-}
-
 /* Room for the prefixes of a range, twice. */
 struct range_room {
     uint64_t *prefixes, room;
