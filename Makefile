@@ -23,6 +23,7 @@
 #   make lint       clang-tidy and cppcheck over all that is shipped (FILES=... for a few files)
 #   make js         the npm package roost-filter, for Node and browsers, at build/js/roost-filter-VERSION.tgz
 #   make check-js   its tests in Node;  make check-browser  the package and the playground in Chromium (needs the npm registry)
+#   make check-languages  filters of C, C++, Python, JavaScript in Node and Chromium, the program, Redis and Valkey have the same bytes
 #   make play       the playground, served on this machine;  make web  the same as one file, build/web/index.html
 #   make fuzz-js    hostile calls of the package, for FUZZ_SECONDS;  make bench-js  beside two packages of npm
 #   make prove      contracts of C functions, and decoders on any bytes, by Frama-C
@@ -39,7 +40,7 @@ LINK_SECONDS ?= 600
 SIMULATE_STEPS ?= 100000000
 FUZZERS = decode operations session reconcile exchange section
 
-.PHONY: all module deb check-deb python check-python bench-python fuzz-python run run-redis check check-long check-redis check-servers check-link check-threads check-platforms install uninstall dist prove bench bench-redis bench-link bench-small bench-instructions bench-cli bench-growth docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean js check-js check-browser fuzz-js bench-js web play
+.PHONY: all module deb check-deb python check-python bench-python fuzz-python run run-redis check check-long check-redis check-servers check-link check-threads check-platforms install uninstall dist prove bench bench-redis bench-link bench-small bench-instructions bench-cli bench-growth docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean js check-js check-browser fuzz-js bench-js web play check-languages
 
 all: build/build.ninja
 	@packaging/compile build
@@ -201,6 +202,15 @@ check-js: js
 check-browser: web
 	@packaging/dependencies browser
 	@bindings/js/test/browser/run
+
+# With every speaker that can be had; make check has the short form.
+check-languages: module js
+	@packaging/dependencies check
+	@packaging/dependencies browser
+	@bindings/js/test/browser/fetch
+	@packaging/apart valkey build/servers || echo "without Valkey"
+	@packaging/compile build all python
+	@tests/languages/same_bytes.py --long
 
 fuzz-js: js
 	@node bindings/js/test/fuzz.js $(FUZZ_SECONDS)

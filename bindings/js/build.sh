@@ -10,6 +10,8 @@ root=$(cd "$here/../.." && pwd)
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
 quick=${2-}
+exec 9>"$out/lock" # tests that run at the same time build it once
+flock 9
 
 complain() { echo "roost: $*" >&2; exit 1; }
 for tool in clang wasm-ld ninja node; do

@@ -17,6 +17,8 @@ import traceback
 
 import redis
 
+from frame import frame_of  # noqa: F401, for those who have servers
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODULE = os.environ.get("ROOST_MODULE", os.path.join(ROOT, "build", "roost.so"))
 KIND = os.environ.get("SERVER", "redis")
@@ -281,16 +283,6 @@ def replicate(replica, primary):
 def caught_up(replica, primary):
     offset = primary.client.info("replication")["master_repl_offset"]
     wait_for(lambda: replica.client.info("replication")["slave_repl_offset"] >= offset, "the replica to catch up")
-
-
-def frame_of(contents):
-    """The frame alone of a file, without the section behind it."""
-    size, shift, at = 0, 0, 6
-    while True:
-        size |= (contents[at] & 127) << shift
-        shift, at = shift + 7, at + 1
-        if contents[at - 1] < 128:
-            return contents[:at + size + 8]
 
 
 def same_digests(one, other, keys):

@@ -1,4 +1,7 @@
-"""The package and the program roost: same digests and bytes from the same keys, one kind of files, one protocol."""
+"""The package and the program roost: one kind of files, one protocol, the same facts about them.
+
+That the same keys give the same bytes, in all languages, is in tests/languages.
+"""
 
 import errno
 import json
@@ -17,7 +20,7 @@ from settings import PROGRAM, Folder, needs_program, program, rounds
 KEYS = [f"key {i}" for i in range(500)]
 LINES = "".join(key + "\n" for key in KEYS).encode()
 
-AGREE = [
+OPTIONS = [
     ({}, []),
     ({"capacity": 1000}, ["--capacity", "1000"]),
     ({"capacity": 1e4, "fpr": 0.001}, ["--capacity", "10k", "--fpr", "0.1%"]),
@@ -28,8 +31,6 @@ AGREE = [
     ({"fpr": 0.05, "kind": "cuckoo", "growth": 4, "schedule": "quadratic"},
      ["--fpr", "5%", "--kind", "cuckoo", "--growth", "4", "--schedule", "quadratic"]),
     ({"capacity": 5000, "scalable": True}, ["--capacity", "5000", "--scalable"]),
-]  # fmt: skip
-MERGE = [
     ({"kind": "orcuckoo"}, ["--kind", "orcuckoo"]),
     ({"kind": "orcuckoo", "capacity": 1000, "multiset": True, "entry": 32},
      ["--kind", "orcuckoo", "--capacity", "1000", "--multiset", "--entry", "32"]),
@@ -43,34 +44,8 @@ MERGE = [
 
 @needs_program
 class Agreement(Folder):
-    def test_same_keys_same_bytes(self):
-        for options, arguments in AGREE:
-            with self.subTest(**options):
-                path = self.path(f"{len(arguments)} {options}.roost")
-                program("create", path, *arguments)
-                program("add", path, given=LINES)
-                seen = roost.Filter(**options)
-                self.assertEqual(seen.update(KEYS) > 480, True)
-                self.assertEqual(program("digest", path).split()[0].decode(), seen.digest())
-                with roost.open(path, "r") as theirs:
-                    self.assertEqual(theirs, seen)
-                    self.assertEqual(theirs.to_bytes(), seen.to_bytes())
-                with open(path, "rb") as file:
-                    self.assertTrue(file.read().startswith(seen.to_bytes()))
-
-    def test_same_options_merge(self):
-        for options, arguments in MERGE:
-            with self.subTest(**options):
-                path, ours = self.path(f"{options}.roost"), self.path("ours.roost")
-                program("create", path, *arguments)
-                program("add", path, "theirs")
-                with roost.open(ours, "w", **options) as seen:
-                    seen.add("ours")
-                program("merge", path, ours)
-                self.assertEqual(program("check", path, "ours", "theirs", "nobody"), b"ours\ntheirs\n")
-
     def test_info(self):
-        for options, arguments in AGREE + MERGE:
+        for options, arguments in OPTIONS:
             with self.subTest(**options):
                 path = self.path(f"{options}.roost")
                 program("create", path, *arguments)
