@@ -196,6 +196,7 @@ js: all
 
 check-js: js
 	@node --test bindings/js/test/*.test.js
+	@for module in removal core; do ROOST_JS_MODULE=$$module node --test bindings/js/test/filter.test.js || exit 1; done
 	@node bindings/js/test/fuzz.js 5
 	@tests/pages docs/javascript.md
 

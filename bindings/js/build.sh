@@ -1,9 +1,10 @@
 #!/bin/sh
 # The npm package: build.sh FOLDER [--quick] leaves it in FOLDER/package, and as roost-filter-VERSION.tgz in FOLDER.
 #
-# Two modules are made of the library's own sources, by clang, lld and wasi-libc: roost.wasm has all that the package offers,
-# core.wasm what most pages need. What is called most is compiled for speed, all else for size. --quick makes core.wasm alone,
-# hardly optimized, and no archive: for tests that must not take long.
+# Three modules are made of the library's own sources, by clang, lld and wasi-libc: roost.wasm has all that the package offers,
+# removal.wasm what most pages need, core.wasm the same without removal. In the first two, what is called most is compiled for
+# speed. Of core.wasm every byte counts: it is compiled for size, but for Bloom filters and the way of one key, and as a whole
+# (LTO). --quick makes the two smaller ones alone, hardly optimized, and no archive: for tests that must not take long.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -23,11 +24,13 @@ done
 
 # Files belong to programs with an operating system, and threads have no use in one instance.
 all=$(sed -n "/^library_sources/,/^)/s/^  '\(.*\)',/\1/p" "$root/src/meson.build" | grep -vE '^(file|concurrent)/|^gossip/gossip')
-# Left out of the core, with a word in wasm/left_out.c: filters of other kinds than bloom of fixed size, and cuckoo and orcuckoo
-# that grow; windows, counters, reconciliation, imported parts.
-beyond_core='^(multiset|gossip|reconcile|window|imported)/|^filter/(series|gcuckoo|orcuckoo|cuckoo_table|cuckoo_many|bloom_block_rate_table)|^frame/multiset|^base/field'
-core=$(printf '%s\n' $all | grep -vE "$beyond_core")
+# Left out of the smaller two, with a word in wasm/left_out.c: filters of other kinds than bloom of fixed size, and cuckoo and
+# orcuckoo that grow; windows, counters, reconciliation, imported parts. The linker leaves out what only these use.
+beyond='^(multiset|gossip|reconcile|window|imported)/|^filter/(series|gcuckoo|orcuckoo|cuckoo_table|cuckoo_many|bloom_block_rate_table)|^frame/multiset|^base/field'
+removal=$(printf '%s\n' $all | grep -vE "$beyond")
+core=$(printf '%s\n' $removal | grep -v '^growing/growing_orcuckoo')
 fast='^(base/hash|filter/bloom_plain|filter/filter|growing/search_plain|growing/growing_cuckoo)\.c$'
+fast_in_core='^(base/hash|filter/bloom_plain|filter/filter)\.c$'
 
 # ---- rules ------------------------------------------------------------------------------------------------------------
 
@@ -36,54 +39,77 @@ mkdir -p "$out/include" "$out/package"
 cmp -s /usr/include/xxhash.h "$out/include/xxhash.h" || cp /usr/include/xxhash.h "$out/include/"
 cache=$(command -v ccache || true)
 flags="--target=wasm32-wasi -std=gnu17 -mbulk-memory -msign-ext -mnontrapping-fptoint -ffunction-sections -fdata-sections"
-flags="$flags -fvisibility=hidden -ffp-contract=off -I$here/wasm/include -isystem $out/include -I$root/include -I$root/src"
+flags="$flags -fvisibility=hidden -ffp-contract=off -DROOST_WITHOUT_SERVERS -I$here/wasm -I$here/wasm/include -isystem $out/include -I$root/include -I$root/src"
 link="--target=wasm32-wasi -nostartfiles -Wl,--no-entry,--gc-sections,--strip-all,--import-memory,--stack-first,-z,stack-size=262144"
 link="$link,--export=__stack_pointer,--no-check-features"
-optimize=$(command -v wasm-opt || true) speed=-O2 size="-Oz -Dalways_inline="
-[ -z "$quick" ] || { optimize= speed=-O1 size=-O0; }
+# With the stack first, nothing is ever at the lowest addresses.
+optimizer=$(command -v wasm-opt || true)
+optimize="-Oz --converge --low-memory-unused --enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int --enable-mutable-globals"
+speed=-O2 size="-Oz -Dalways_inline=" core_speed="-Os -flto" core_size="-Oz -Dalways_inline= -flto"
+link_core="-flto -Wl,--lto-O2 -Wl,-mllvm,-inline-threshold=-100,-mllvm,-inlinehint-threshold=0"
+[ -z "$quick" ] || { optimizer= speed=-O1 size=-O0; }
 
-# Of the table of rates, the rows from 1e-5 up: a third of its 44 kB.
-awk '/BLOCK_RATES/ { print "#include <stdint.h>"; print "const uint64_t bloom_block_rates[] = {"; on = 1; next } /16 probes/ { exit } on
-     END { print "};" }' "$root/src/filter/bloom_block_rate_table.c" >"$out/core_rates.new"
+node "$here/wasm/core_rates.js" "$root/src/filter/bloom_block_rate_table.c" "$here/wasm/core.h" >"$out/core_rates.new"
 cmp -s "$out/core_rates.new" "$out/core_rates.c" || cp "$out/core_rates.new" "$out/core_rates.c"
 
 object_of() { echo "$1" | sed 's,/,_,; s,\.c$,.o,'; }
-compile() { # sources of the library
+compile() { # prefix of objects, rules for the hot and for all else, which are hot, then sources of the library
+    prefix=$1 hot=$2 cold=$3 which=$4; shift 4
     for source; do
-        rule=small
-        ! echo "$source" | grep -qE "$fast" || rule=fast
-        echo "build $(object_of "$source"): $rule $root/src/$source"
+        rule=$cold
+        ! echo "$source" | grep -qE "$which" || rule=$hot
+        echo "build $prefix$(object_of "$source"): $rule $root/src/$source"
     done
 }
-module() { # name, own objects, sources of the library
-    name=$1 own=$2; shift 2
-    echo "build package/$name.wasm: link$own $(for source; do object_of "$source"; done | tr '\n' ' ')"
+own() { # prefix of objects, rules for the binding and for all else, definitions
+    echo "build $1binding.o: $2 $here/wasm/binding.c
+  more = $4"
+    for name in xxhash system left_out; do
+        echo "build $1own_$name.o: $3 $here/wasm/$name.c
+  more = $4"
+    done
+    echo "build $1rates.o: $3 $out/core_rates.c"
+}
+module() { # name, options of the linker, own objects, prefix of those of the library, sources of the library
+    name=$1 options=$2 objects=$3 prefix=$4; shift 4
+    echo "build package/$name.wasm: link heap.o $objects $(for source; do echo "$prefix$(object_of "$source")"; done | tr '\n' ' ')
+  options = $options"
+}
+rule() { # name, flags
+    echo "rule $1
+  command = $cache clang $flags $2 \$more -MMD -MF \$out.d -c \$in -o \$out
+  depfile = \$out.d
+  description = \$out"
 }
 {
-    echo "rule fast
-  command = $cache clang $flags $speed \$more -MMD -MF \$out.d -c \$in -o \$out
-  depfile = \$out.d
-  description = \$out
-rule small
-  command = $cache clang $flags $size -MMD -MF \$out.d -c \$in -o \$out
-  depfile = \$out.d
-  description = \$out
-rule link
-  command = clang $link \$in -o \$out${optimize:+ && $optimize -Oz --enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int --enable-mutable-globals \$out -o \$out}
+    rule fast "$speed"
+    rule small "$size"
+    rule core_fast "$core_speed"
+    rule core_small "$core_size"
+    echo "rule link
+  command = clang $link \$options \$in -o \$out${optimizer:+ && $optimizer $optimize \$out -o \$out}
   description = \$out
 rule copy
   command = cp \$in \$out
   description = \$out"
-    echo "build core_rates.o: small $out/core_rates.c"
-    for own in xxhash system left_out; do echo "build own_$own.o: small $here/wasm/$own.c"; done
-    echo "build binding.o: fast $here/wasm/binding.c"
-    echo "build core_binding.o: fast $here/wasm/binding.c
-  more = -DROOST_JS_CORE"
-    if [ "$quick" ]; then compile $core; else compile $all; fi
-    module core " core_binding.o own_xxhash.o own_system.o own_left_out.o core_rates.o" $core
-    [ "$quick" ] || module roost " binding.o own_xxhash.o own_system.o" $all
+    smaller="-DROOST_JS_CORE" smallest="-DROOST_JS_CORE -DROOST_JS_WITHOUT_REMOVAL" owned="binding.o own_xxhash.o own_system.o"
+    echo "build heap.o: small $here/wasm/heap.c"
+    own removal_ fast small "$smaller"
+    module removal "" "$(printf 'removal_%s ' $owned own_left_out.o rates.o)" "" $removal
+    if [ "$quick" ]; then
+        compile "" fast small "$fast" $removal
+        own core_ fast small "$smallest"
+        module core "" "$(printf 'core_%s ' $owned own_left_out.o rates.o)" "" $core
+    else
+        compile "" fast small "$fast" $all
+        compile core_ core_fast core_small "$fast_in_core" $core
+        own core_ core_fast core_small "$smallest"
+        module core "$link_core" "$(printf 'core_%s ' $owned own_left_out.o rates.o)" core_ $core
+        own "" fast small ""
+        module roost "" "$owned" "" $all
+    fi
     for file in "$here"/src/* "$here/README.md" "$root/LICENSE"; do echo "build package/$(basename "$file"): copy $file"; done
-    echo "default package/core.wasm $([ "$quick" ] || echo package/roost.wasm) $(for file in "$here"/src/* README.md LICENSE; do echo "package/$(basename "$file")"; done | tr '\n' ' ')"
+    echo "default package/core.wasm package/removal.wasm $([ "$quick" ] || echo package/roost.wasm) $(for file in "$here"/src/* README.md LICENSE; do echo "package/$(basename "$file")"; done | tr '\n' ' ')"
 } >"$out/build.ninja.new"
 cmp -s "$out/build.ninja.new" "$out/build.ninja" || cp "$out/build.ninja.new" "$out/build.ninja"
 ninja -C "$out" --quiet
@@ -94,7 +120,7 @@ version=$(sed -n "s/^ *version: '\(.*\)',/\1/p" "$root/meson.build")
 sed "s/\"version\": \".*\"/\"version\": \"$version\"/" "$here/package.json" >"$out/package/package.json"
 [ -z "$quick" ] || exit 0
 tar -C "$out" --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -cf - package | gzip -9n >"$out/roost-filter-$version.tgz"
-for module in core roost; do
+for module in core removal roost; do
     echo "$module.wasm: $(stat -c %s "$out/package/$module.wasm") bytes, $(gzip -9c "$out/package/$module.wasm" | wc -c) gzipped"
 done
 echo "$out/roost-filter-$version.tgz"

@@ -5,7 +5,7 @@
 #include "bloom_size.h"
 
 /* clang-format off */
-const uint64_t bloom_block_rates[BLOCK_RATES] = {
+static const uint64_t rates[BLOCK_RATES] = {
     /* 1 probe, rates from 0.35 up: 2 to 149 64ths of a bit a key */
     0x3fefffffffffff8e, 0x3fefffffffb553d5, 0x3fefffffc395488a, 0x3feffffa35d24e93, 0x3fefffcf1e058855, 0x3fefff1fa4e376b3,
     0x3feffd407bdf7dfb, 0x3feff950bfdde6dc, 0x3feff263763b3dbe, 0x3fefe7a527b81e0d, 0x3fefd8730e156ec3, 0x3fefc463a3f20243,
@@ -942,3 +942,8 @@ const uint64_t bloom_block_rates[BLOCK_RATES] = {
     0x3e11732d1164d45a, 0x3e116ca52f4525c6, 0x3e116618d704a536, 0x3e1160e3441528cc, 0x3e11585c3a1565d2, 0x3e1154c56a083dac,
     0x3e114c8adf325124, 0x3e11445c416c0022, 0x3e113db8b564a95e, 0x3e11361d7d56abec, 0x3e1130e1ffdd3000, 0x3e1129556dd83958,
 };
+
+uint64_t bloom_block_rate(uint32_t row)
+{
+    return rates[row];
+}

@@ -227,8 +227,8 @@ double bloom_blocked_survival(uint32_t probes)
 /* Where each number of probes begins to need the fewest bits; eight, the fastest, wins wherever it is within 2 %. */
 static const struct row {
     double from;
-    uint32_t probes, first_step; /* and the first row of bloom_block_rates is for so many 64ths of a bit a key */
-    uint32_t first, count;       /* rows of bloom_block_rates */
+    uint32_t probes, first_step; /* and the first row of the table is for so many 64ths of a bit a key */
+    uint32_t first, count;       /* rows of the table */
 } rows[] = {{0.35, 1, 2, 0, 148},
             {0.17, 2, 144, 148, 100},
             {0.075, 3, 240, 248, 116},
@@ -250,7 +250,7 @@ static uint64_t steps_for(const struct row *row, uint64_t rate)
     uint32_t low = 0, high = row->count - 1;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
-        if (bloom_block_rates[row->first + middle] <= rate)
+        if (bloom_block_rate(row->first + middle) <= rate)
             high = middle;
         else
             low = middle + 1;

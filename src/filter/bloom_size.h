@@ -33,9 +33,9 @@ uint32_t bloom_nearest_probes(double rate);
    these are 2^62 or more. */
 uint64_t bloom_bits_for(uint64_t elements, uint32_t probes, double rate);
 
-/* bloom_block_rate_table.c */
+/* A row of bloom_block_rate_table.c. */
 #define BLOCK_RATES 5535
-extern const uint64_t bloom_block_rates[BLOCK_RATES];
+uint64_t bloom_block_rate(uint32_t row);
 
 /* ---- rates: in floating point, for what is reported -------------------------------------------------------------- */
 

@@ -18,6 +18,10 @@
  *
  * A function that a kind does not need is NULL where its comment says so; a group that a kind does not need is missing
  * from its table. `../frame/kinds.c` lists the kinds. Each kind's own struct begins with a `struct roost_filter`.
+ *
+ * A function in FOR_SERVERS is called by servers and tests alone: work in slices, estimates, invariants. A build for web
+ * pages (bindings/js), where every byte is downloaded, leaves it out with -DROOST_WITHOUT_SERVERS. Merges are then done
+ * in one step, and roost_filter_check must not be called.
  */
 #ifndef FILTER_KIND_H
 #define FILTER_KIND_H
@@ -62,6 +66,12 @@ struct sweep {
 
 struct cuckoo_table;
 struct imported;
+
+#ifdef ROOST_WITHOUT_SERVERS
+#define FOR_SERVERS(function) NULL
+#else
+#define FOR_SERVERS(function) function
+#endif
 
 /* ---- the groups -------------------------------------------------------------------------------------------------- */
 

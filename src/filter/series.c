@@ -1098,14 +1098,14 @@ static roost_status series_check(const roost_filter *filter)
                 .write = series_write_replica,                                                                         \
                 .read = series_read_replica,                                                                           \
                 .forget = series_forget_replica},                                                                      \
-    .journal.is_change = series_is_change, .incremental.copy_open = series_copy_open,                                  \
-    .incremental.copy_some = series_copy_some, .incremental.copy_rest = series_copy_rest,                              \
-    .incremental.cut = series_cut, .incremental.move = series_move,                                                    \
+    .journal.is_change = series_is_change, .incremental.copy_open = FOR_SERVERS(series_copy_open),                     \
+    .incremental.copy_some = FOR_SERVERS(series_copy_some), .incremental.copy_rest = FOR_SERVERS(series_copy_rest),    \
+    .incremental.cut = FOR_SERVERS(series_cut), .incremental.move = FOR_SERVERS(series_move),                          \
     .report = {.info = series_info,                                                                                    \
-               .estimate = series_estimate,                                                                            \
-               .brief = series_brief,                                                                                  \
+               .estimate = FOR_SERVERS(series_estimate),                                                               \
+               .brief = FOR_SERVERS(series_brief),                                                                     \
                .memory = series_bytes,                                                                                 \
-               .check = series_check}
+               .check = FOR_SERVERS(series_check)}
 
 const struct filter_kind series_bloom_kind = {
     .code = ROOST_BLOOM,
@@ -1142,5 +1142,5 @@ const struct filter_kind series_orcuckoo_kind = {
     .causal.write_dots = series_write_dots,
     .journal.numbers_after_decode = series_numbers_after_decode,
     .journal.numbers_before_decode = series_numbers_before_decode,
-    .incremental.sweep = series_sweep,
+    .incremental.sweep = FOR_SERVERS(series_sweep),
 };

@@ -884,7 +884,10 @@ static uint64_t window_kind_bytes(const roost_filter *filter)
     .delta = {.write = window_write_delta, .merge = window_merge_delta}, .journal.is_change = window_is_change,        \
     .journal.table_after_decode = window_table_after_decode,                                                           \
     .journal.table_before_decode = window_table_before_decode,                                                         \
-    .report = {.info = window_info, .brief = window_brief, .memory = window_kind_bytes, .check = window_check}
+    .report = {.info = window_info,                                                                                    \
+               .brief = FOR_SERVERS(window_brief),                                                                     \
+               .memory = window_kind_bytes,                                                                            \
+               .check = FOR_SERVERS(window_check)}
 
 const struct filter_kind window_kind = {
     .code = ROOST_WINDOW,

@@ -422,14 +422,14 @@ static roost_status growing_check(const roost_filter *filter)
                  .read_state = growing_read_state},                                                                    \
     .delta = {.write = growing_write_delta, .merge = growing_merge_delta},                                             \
     .journal = {.is_change = growing_is_change},                                                                       \
-    .report = {.info = growing_info, .memory = growing_bytes, .check = growing_check}
+    .report = {.info = growing_info, .memory = growing_bytes, .check = FOR_SERVERS(growing_check)}
 
 /* A counter is not cut for incremental merges: the counts and the ids of operations are merged together. */
 const struct filter_kind growing_window_kind = {
     .code = ROOST_WINDOW,
     .name = "window",
     COMMON_PARTS,
-    .incremental.cut = growing_cut,
+    .incremental.cut = FOR_SERVERS(growing_cut),
 };
 
 const struct filter_kind growing_counter_kind = {

@@ -1,4 +1,4 @@
-// node.mjs PACKAGE FOLDER NAME SECONDS make, or merge OTHER...; PACKAGE is index.js or core.js of a built package.
+// node.mjs PACKAGE FOLDER NAME SECONDS make, or merge OTHER...; PACKAGE is a file of a built package.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';

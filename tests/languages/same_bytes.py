@@ -12,7 +12,7 @@ of every form below in a folder that all of them share, and leaves FORM.SPEAKER.
 
 Counters count their own ids alone. Servers have a clock of their own, so their windows and counters are compared once merged.
 
-    same_bytes.py            C, C++, Python, Node with the core of the package, the program, Redis: those that are there
+    same_bytes.py            C, C++, Python, Node with the smaller modules, the program, Redis: those that are there
     same_bytes.py --long     two compilers each, the whole package as well, in Node and in Chromium, and every server that is found
 
 A speaker that cannot be had on this machine is named in a line that begins with "skipped".
@@ -45,14 +45,17 @@ KEYS = [f"bird {i}".encode() for i in range(300)]
 KEYS[3:8] = [b"", "größe 𝄞".encode(), b"\xff\xfe not UTF-8", b"x" * 41, b"long " * 4000]
 KEYS[100:103] = ["Käuzchen".encode(), b"\x80", b"y" * 300]
 
-# The words of `roost create`. The core of the package for JavaScript has the first group.
+# The words of `roost create`, in groups by which module of the package for JavaScript has them.
 CORE = {
     "default": {},
     "growing-cuckoo": {"kind": "cuckoo", "fpr": 0.05, "growth": 4, "schedule": "quadratic", "writers": 2},
+    "bloom": {"capacity": 8000},
+    "bloom-rate": {"capacity": 8000, "fpr": 0.00007},
+    "bloom-classic": {"capacity": 8000, "layout": "classic", "fpr": 0.001, "seed": 99},
+}
+REMOVAL = {
     "growing-orcuckoo": {"kind": "orcuckoo"},
     "growing-multiset": {"kind": "orcuckoo", "multiset": True, "capacity": 100, "scalable": True},
-    "bloom": {"capacity": 8000},
-    "bloom-classic": {"capacity": 8000, "layout": "classic", "fpr": 0.001, "seed": 99},
 }
 OTHERS = {
     "cuckoo": {"kind": "cuckoo", "capacity": 8000, "seed": 7},
@@ -67,7 +70,8 @@ OTHERS = {
     "window": {"kind": "window", "window": 3600},
     "counter": {"kind": "counter", "window": 86400, "capacity": 1000},
 }
-GROUPS = {"core": CORE, "others": OTHERS}
+GROUPS = {"core": CORE, "removal": REMOVAL, "others": OTHERS}
+ALL = tuple(GROUPS)
 
 
 def grows(options):
@@ -148,7 +152,7 @@ def run(command, **how):
 class Separate:
     """A program of this folder."""
 
-    def __init__(self, name, command, groups=("core", "others"), environment=None):
+    def __init__(self, name, command, groups=ALL, environment=None):
         self.name, self.command, self.groups = name, command, groups
         self.environment = dict(os.environ, **(environment or {}))
 
@@ -162,7 +166,7 @@ class Separate:
 class Program:
     """`roost`, on files."""
 
-    name, groups = "program", ("core", "others")
+    name, groups = "program", ALL
 
     def make(self, folder, forms):
         for form, options in forms.items():
@@ -210,7 +214,7 @@ class Program:
 class InServer:
     """The module."""
 
-    groups = ("core", "others")
+    groups = ALL
 
     def __init__(self, name, program):
         self.name, self.server = name, servers.Server(program=program)
@@ -292,6 +296,7 @@ def javascript():
             continue
         speaker = ["node", os.path.join(HERE, f"{place}.mjs")]
         yield Separate(f"{place}-core", [*speaker, os.path.join(package, "core.js")], ("core",))
+        yield Separate(f"{place}-removal", [*speaker, os.path.join(package, "removal.js")], ("core", "removal") if LONG else ("removal",))
         if LONG:
             yield Separate(place, [*speaker, os.path.join(package, "index.js")])
 

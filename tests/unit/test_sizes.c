@@ -75,7 +75,7 @@ static uint64_t steps_of(double rate)
 
 static double rate_of_row(size_t row)
 {
-    return double_of_bits(bloom_block_rates[row]);
+    return double_of_bits(bloom_block_rate((uint32_t)row));
 }
 
 /* The first size that keeps a rate, to the last bit of the rate: on it, just below it, just above it. Where another

@@ -1,4 +1,4 @@
-// roost-filter/core: a smaller module, with the filters that most pages need.
+// roost-filter/core: the smallest module, with filters that keep what is added.
 import { loadFrom } from './fetched.js';
 
 const core = await loadFrom(new URL('./core.wasm', import.meta.url));

@@ -1,5 +1,5 @@
-// The classes of the package, over one instance of a WebAssembly module. index.js and core.js load the module that belongs to
-// them; a page that has the bytes of one elsewhere, as in a single file, calls `load` itself.
+// The classes of the package, over one instance of a WebAssembly module. index.js, removal.js and core.js load the module that
+// belongs to them; a page that has the bytes of one elsewhere, as in a single file, calls `load` itself.
 import { Cell, Instance, RoostError, nameOf, sizeOf } from './instance.js';
 import { filterValues, kinds, layouts, schedules, windowValues } from './options.js';
 
@@ -10,6 +10,7 @@ const infoNames = ['capacity', 'elements', 'entries', 'overflow', 'load', 'fpr_p
   'fingerprint_bits', 'bucket_size', 'buckets', 'entry_bits', 'tables', 'writers', 'growth', 'inserted', 'growth_limit', 'shortest_prefix',
   'longest_prefix', 'actors', 'dots', 'gaps', 'journal', 'window', 'past'];
 const CURSOR = 16; // bytes
+const UNSUPPORTED = 6; // a status
 
 const wordOf = (table, number) => Object.keys(table).find((word) => table[word] === number);
 const hex = (high, low) => ((BigInt(high) << 32n) | BigInt(low)).toString(16);
@@ -46,10 +47,11 @@ export function load(source, options = {}) {
   const module = source instanceof WebAssembly.Module ? source : new WebAssembly.Module(source);
   const roost = new Instance(module, options);
   const { calls } = roost;
-  const isCore = calls.window_new === undefined;
+  const isCore = calls.window_new === undefined; // roost-filter/core, or roost-filter/removal
+  const removes = calls.filter_remove !== undefined;
 
-  function refuseBeyondCore(what) {
-    return new RoostError('UNSUPPORTED', `${what} is not in roost-filter/core; import it from roost-filter`);
+  function refuseBeyondCore(what, where = 'roost-filter') {
+    return new RoostError('UNSUPPORTED', `${what} is not in roost-filter/${removes ? 'removal' : 'core'}; import it from ${where}`);
   }
 
   const cells = new WeakMap(); // of sessions; filters have a field, which is quicker
@@ -216,7 +218,7 @@ export function load(source, options = {}) {
     if (sizeOf(bytes) < 0) throw new TypeError(`the bytes of a filter must be a Uint8Array, not ${nameOf(bytes)}`);
     const frame = frameOf(bytes);
     const kind = isCore && frame[bodyOf(frame)?.begin];
-    if (isCore && bodyOf(frame) && frame[4] < 5 && ![1, 34, 35].includes(kind)) throw refuseBeyondCore('this kind of filter');
+    if (isCore && bodyOf(frame) && frame[4] < 5 && ![1, 34, removes ? 35 : 34].includes(kind)) throw refuseBeyondCore('this kind of filter');
     roost.withBytes(frame, 'a frame', (at, size) => roost.check(roost.call('filter_decode', at, size)));
     const object = adopt(prototype, roost.result(0));
     const found = wordOf(kinds, roost.ask('filter_kind', Replica.handle(object)));
@@ -248,13 +250,16 @@ export function load(source, options = {}) {
 
   function newFilter(options) {
     const values = filterValues(options);
-    const [kind, layout, , fpr] = values, grows = values[10];
+    const [kind, , , fpr] = values, grows = values[10];
     if (isCore && (kind === kinds.bloom ? grows : !grows)) throw refuseBeyondCore(`a ${wordOf(kinds, kind)} filter ${grows ? 'that grows' : 'of fixed size'}`);
-    if (isCore && kind === kinds.bloom && layout !== layouts.classic && fpr < 1e-5) throw refuseBeyondCore('a blocked Bloom filter with a rate below 1e-5');
-    roost.check(roost.call('filter_new', ...values), 'this combination of options makes no filter');
+    if (kind === kinds.orcuckoo && !removes) throw refuseBeyondCore('an orcuckoo filter', 'roost-filter/removal');
+    const status = roost.call('filter_new', ...values);
+    if (isCore && status === UNSUPPORTED) throw refuseBeyondCore(`a blocked Bloom filter with a rate of ${fpr}`);
+    roost.check(status, 'this combination of options makes no filter');
   }
 
   const { filter_add, filter_contains } = calls;
+  const cannotRemove = () => 2 * UNSUPPORTED; // where no kind can
 
   class Filter extends Replica {
     #cell;
@@ -294,8 +299,8 @@ export function load(source, options = {}) {
       }
     }
 
-    delete(key) { return this.change(calls.filter_remove, key); }
-    deleteOne(key) { return this.change(calls.filter_remove_one, key); }
+    delete(key) { return this.change(calls.filter_remove ?? cannotRemove, key); }
+    deleteOne(key) { return this.change(calls.filter_remove_one ?? cannotRemove, key); }
 
     count(key) {
       const size = roost.place(key);
@@ -307,7 +312,11 @@ export function load(source, options = {}) {
     }
 
     addMany(keys) { return changeMany(this, 'filter_add_many', keys); }
-    deleteMany(keys) { return changeMany(this, 'filter_remove_many', keys); }
+
+    deleteMany(keys) {
+      if (!removes) roost.check(UNSUPPORTED);
+      return changeMany(this, 'filter_remove_many', keys);
+    }
 
     hasMany(keys) {
       const found = Array.isArray(keys) ? new Array(keys.length) : [];

@@ -1,4 +1,4 @@
-// What is tested: the package in ROOST_JS, or the one that `make js` left. ROOST_JS_CORE=1: its core alone.
+// What is tested: the package in ROOST_JS, or the one that `make js` left. ROOST_JS_MODULE: index (all of it), removal or core.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,13 +7,14 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 export const root = fileURLToPath(new URL('../../..', import.meta.url));
 export const folder = resolve(process.env.ROOST_JS ?? join(root, 'build/js/package'));
-export const isCore = process.env.ROOST_JS_CORE === '1';
+const name = process.env.ROOST_JS_MODULE ?? 'index';
+export const isCore = name !== 'index', removes = name !== 'core';
 if (!existsSync(join(folder, 'core.wasm'))) throw new Error(`there is no package in ${folder}: run make js`);
 
 const file = (name) => pathToFileURL(join(folder, name));
-export const roost = await import(file(isCore ? 'core.js' : 'index.js'));
+export const roost = await import(file(`${name}.js`));
 export const { load } = await import(file('load.js'));
-export const wasm = () => readFileSync(join(folder, isCore ? 'core.wasm' : 'roost.wasm'));
+export const wasm = () => readFileSync(join(folder, isCore ? `${name}.wasm` : 'roost.wasm'));
 
 // Runs the program on files in a folder of its own; `input` is what it reads.
 const program = process.env.ROOST ?? join(root, 'build/roost');

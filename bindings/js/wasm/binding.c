@@ -16,6 +16,8 @@
 #include "roost/reconcile.h"
 #include "roost/window.h"
 
+#include "core.h"
+
 #define EXPORT(name) __attribute__((export_name(#name))) js_##name
 
 #define MOST_RESULTS 40
@@ -123,6 +125,10 @@ int EXPORT(filter_new)(int kind, int layout, double capacity, double fpr, uint32
     config.writers = writers;
     config.growth = growth;
     config.schedule = (roost_schedule)schedule;
+#ifdef ROOST_JS_CORE
+    if (config.kind == ROOST_BLOOM && config.layout == ROOST_BLOCKED && !core_has_rate(config.fpr))
+        return (int)ROOST_UNSUPPORTED;
+#endif
     return with_object(roost_filter_new(&filter, &config, NULL), filter);
 }
 
@@ -171,6 +177,7 @@ int EXPORT(filter_contains)(const roost_filter *filter, const void *key, size_t 
     return roost_filter_contains(filter, key, size);
 }
 
+#ifndef ROOST_JS_WITHOUT_REMOVAL
 int EXPORT(filter_remove)(roost_filter *filter, const void *key, size_t size)
 {
     bool changed = false;
@@ -184,6 +191,7 @@ int EXPORT(filter_remove_one)(roost_filter *filter, const void *key, size_t size
     roost_status status = roost_filter_remove_one(filter, &changed, key, size);
     return with_answer(status, changed);
 }
+#endif
 
 double EXPORT(filter_count)(const roost_filter *filter, const void *key, size_t size)
 {
@@ -212,6 +220,7 @@ void EXPORT(filter_contains_many)(const roost_filter *filter, const roost_bytes 
     roost_filter_contains_many(filter, found, keys, count);
 }
 
+#ifndef ROOST_JS_WITHOUT_REMOVAL
 int EXPORT(filter_remove_many)(roost_filter *filter, const roost_bytes *keys, bool *changed, size_t count)
 {
     memset(changed, 0, count);
@@ -220,6 +229,7 @@ int EXPORT(filter_remove_many)(roost_filter *filter, const roost_bytes *keys, bo
     results[1] = ones(changed, count);
     return (int)status;
 }
+#endif
 
 /* ---- replication --------------------------------------------------------------------------------------------------- */
 

@@ -1,22 +1,27 @@
 /*
- * What core.wasm leaves out (../build.sh lists the sources), as the rest of the library sees it.
+ * What core.wasm and removal.wasm leave out (../build.sh lists the sources), as the rest of the library sees it. The
+ * declarations are the library's own, so that the compiler says where they have changed.
  *
- * Kinds: records that begin as those of src/filter/kind.h do, and whose configurations are all refused. The table of kinds
- * (src/frame/kinds.c) finds a kind by the code of its form of fixed size, so these two have theirs; all others have 0, which no
- * configuration has.
+ * Kinds: tables whose configurations are all refused. The table of kinds (src/frame/kinds.c) finds a kind by the code of its form
+ * of fixed size, so those two have theirs; all others have 0, which no configuration has.
  *
  * Imported parts: there never are any, so the calls below get NULL, which stands for none.
+ *
+ * Rates of blocked Bloom filters: those from 1e-5 up, and of each the upper RATE_BITS of 64. From one to the next they
+ * fall by so regular steps that the differences of their differences, which is what is stored, take one or two bytes
+ * each. A rate that someone asks for is compared with them. Where all bits that are stored are equal, that does not tell
+ * which is larger: core_has_rate says so, and the filter is refused. That concerns one rate in about five thousand.
  */
-#include "roost/filter.h"
+#include "core.h"
 
-struct left_out_kind {
-    roost_kind code;
-    const char *name;
-    bool has_prefixes;
-    roost_status (*resolve)(roost_config *config);
-    bool (*is_resolved)(const roost_config *config);
-    const void *rest[200]; /* more than there are */
-};
+#include "base/binary64.h"
+#include "filter/bloom_size.h"
+#include "filter/kind.h"
+#include "growing/growing_orcuckoo.h"
+#include "imported/imported.h"
+#include "window/forgetful.h"
+
+/* ---- kinds ------------------------------------------------------------------------------------------------------- */
 
 static roost_status resolve(roost_config *config)
 {
@@ -31,7 +36,8 @@ static bool is_resolved(const roost_config *config)
 }
 
 #define LEFT_OUT(kind, number)                                                                                         \
-    const struct left_out_kind kind = {(roost_kind)(number), "", false, resolve, is_resolved, {0}}
+    const struct filter_kind kind = {.code = (roost_kind)(number),                                                     \
+                                     .lifecycle = {.resolve = resolve, .is_resolved = is_resolved}}
 LEFT_OUT(gcuckoo_kind, ROOST_CUCKOO);
 LEFT_OUT(orcuckoo_kind, ROOST_ORCUCKOO);
 LEFT_OUT(series_bloom_kind, 0);
@@ -41,21 +47,54 @@ LEFT_OUT(window_kind, 0);
 LEFT_OUT(counter_kind, 0);
 LEFT_OUT(growing_window_kind, 0);
 LEFT_OUT(growing_counter_kind, 0);
+#ifdef ROOST_JS_WITHOUT_REMOVAL
+LEFT_OUT(growing_orcuckoo_kind, 0);
+#endif
 
-struct imported;
-struct imported_join { /* as large as that of src/imported/imported.h */
-    void *mine, *joined;
-    const void *removals;
-    void *spent;
-    bool changed;
-};
+/* ---- rates ------------------------------------------------------------------------------------------------------- */
+
+static int64_t next_number(const uint8_t **at)
+{
+    uint64_t number = 0;
+    for (int shift = 0;; shift += 7) {
+        uint8_t byte = *(*at)++;
+        number |= (uint64_t)(byte & 127) << shift;
+        if (byte < 128)
+            break;
+    }
+    return (int64_t)(number >> 1) ^ -(int64_t)(number & 1);
+}
+
+/* Of the row, without the bits that are not stored; the last one where there is no such row. */
+uint64_t bloom_block_rate(uint32_t row)
+{
+    const uint8_t *at = core_rates;
+    int64_t step = 0, rate = 0;
+    for (uint32_t i = 0; i <= row && i < CORE_RATES; i++) {
+        step += next_number(&at);
+        rate += step;
+    }
+    return (uint64_t)rate << (64 - RATE_BITS);
+}
+
+bool core_has_rate(double rate)
+{
+    uint64_t bits = bits_of_double(rate) >> (64 - RATE_BITS);
+    bool differs = rate >= LEAST_CORE_RATE;
+    for (uint32_t row = 0; row < CORE_RATES && differs; row++)
+        differs = bloom_block_rate(row) >> (64 - RATE_BITS) != bits;
+    return differs;
+}
+
+/* ---- imported parts ---------------------------------------------------------------------------------------------- */
 
 void imported_free(struct imported *imported, const roost_allocator *allocator)
 {
     (void)imported, (void)allocator;
 }
 
-roost_status imported_new(struct imported **imported, const roost_allocator *allocator, const void *parts, size_t count)
+roost_status imported_new(struct imported **imported, const roost_allocator *allocator,
+                          const roost_imported_part *parts, size_t count)
 {
     (void)imported, (void)allocator, (void)parts, (void)count;
     return ROOST_UNSUPPORTED;
@@ -67,7 +106,7 @@ roost_status imported_clone(const struct imported *imported, struct imported **c
     return ROOST_UNSUPPORTED;
 }
 
-void imported_move(struct imported **imported, const void *mover)
+void imported_move(struct imported **imported, const struct memory_mover *mover)
 {
     (void)imported, (void)mover;
 }
@@ -95,7 +134,7 @@ uint64_t imported_count(const struct imported *imported, const void *key, size_t
 }
 
 roost_status imported_remove(struct imported *imported, bool *changed, const void *key, size_t size, bool all,
-                             const roost_allocator *allocator, const void *observer)
+                             const roost_allocator *allocator, const struct imported_observer *observer)
 {
     (void)imported, (void)changed, (void)key, (void)size, (void)all, (void)allocator, (void)observer;
     return ROOST_UNSUPPORTED;
@@ -115,7 +154,8 @@ roost_status imported_prepare_spent(struct imported_join *join, struct imported 
     return imported_prepare(join, mine, other, allocator);
 }
 
-struct imported *imported_commit(struct imported_join *join, const roost_allocator *allocator, const void *observer)
+struct imported *imported_commit(struct imported_join *join, const roost_allocator *allocator,
+                                 const struct imported_observer *observer)
 {
     (void)join, (void)allocator, (void)observer;
     return NULL;
@@ -126,13 +166,13 @@ void imported_abandon(struct imported_join *join, const roost_allocator *allocat
     (void)join, (void)allocator;
 }
 
-int imported_compare(const struct imported *imported, const struct imported *other)
+roost_order imported_compare(const struct imported *imported, const struct imported *other)
 {
     (void)imported, (void)other;
-    return 0; /* ROOST_EQUAL */
+    return ROOST_EQUAL;
 }
 
-unsigned __int128 imported_digest(const struct imported *imported)
+uint128 imported_digest(const struct imported *imported)
 {
     (void)imported;
     return 0;
@@ -144,7 +184,7 @@ uint64_t imported_memory(const struct imported *imported)
     return 0;
 }
 
-void imported_info(const struct imported *imported, void *info)
+void imported_info(const struct imported *imported, roost_imported_info *info)
 {
     (void)imported, (void)info;
 }
@@ -154,24 +194,24 @@ bool imported_check(const struct imported *imported)
     return imported == NULL;
 }
 
-void imported_write(const struct imported *imported, void *writer)
+void imported_write(const struct imported *imported, struct bit_writer *writer)
 {
     (void)imported, (void)writer;
 }
 
-void imported_write_part(const struct imported *imported, size_t part, void *writer)
+void imported_write_part(const struct imported *imported, size_t part, struct bit_writer *writer)
 {
     (void)imported, (void)part, (void)writer;
 }
 
-roost_status imported_write_changes(const struct imported *imported, void *writer, void *changes, size_t count,
-                                    const roost_allocator *allocator)
+roost_status imported_write_changes(const struct imported *imported, struct bit_writer *writer,
+                                    struct imported_change *changes, size_t count, const roost_allocator *allocator)
 {
     (void)imported, (void)writer, (void)changes, (void)count, (void)allocator;
     return ROOST_UNSUPPORTED;
 }
 
-roost_status imported_read(struct imported **imported, void *reader, const roost_allocator *allocator)
+roost_status imported_read(struct imported **imported, struct bit_reader *reader, const roost_allocator *allocator)
 {
     (void)reader, (void)allocator;
     *imported = NULL;

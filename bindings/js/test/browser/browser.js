@@ -17,7 +17,7 @@ async function check(what, run) {
 
 const site = await servePackage(join(root, 'build/js/package')), { address } = site;
 
-for (const name of ['index.js', 'core.js'])
+for (const name of ['index.js', 'removal.js'])
   await check(`${name} in a page: filters merge and sync`, async () => {
     const tab = await browser.newPage();
     await tab.goto(address);
