@@ -1,7 +1,7 @@
 // One instance of the WebAssembly module: its memory, how bytes and keys get into it, and what becomes of an error.
 //
 // Keys are the hot path. A short string is written into a fixed place by a loop over its characters, which is quicker than
-// TextEncoder up to some thirty characters; a longer one, and one with other characters than ASCII, by encodeInto. A batch of
+// TextEncoder up to some twenty characters; a longer one, and one with other characters than ASCII, by encodeInto. A batch of
 // strings is joined and encoded by one call: where that gives as many bytes as there are characters, all of them are ASCII, and
 // the lengths of the strings are their sizes.
 //
@@ -48,7 +48,7 @@ function nameOf(value) {
   return typeof value === 'object' || typeof value === 'function' ? `a value of type ${typeof value}` : `${typeof value} ${String(value)}`;
 }
 
-const SMALL = 40; // characters that the loop writes
+const SMALL = 20; // characters that the loop writes
 const KEY_ROOM = 1 << 14;
 const BATCH = 4096; // keys
 const BATCH_ROOM = 1 << 18; // bytes of their text
@@ -57,6 +57,7 @@ const decoder = new TextDecoder();
 
 export class Instance {
   constructor(module, { maximumMemory = 2 ** 32, crypto = globalThis.crypto } = {}) {
+    if (typeof crypto?.getRandomValues !== 'function') throw new TypeError('crypto: is missing; in Node 18 pass webcrypto of node:crypto');
     this.crypto = crypto;
     const declared = 32; // pages; the data of the module and its stack are within
     const maximum = Math.min(65536, Math.max(declared, Math.floor(maximumMemory / 65536)));
@@ -74,6 +75,7 @@ export class Instance {
     this.resultsAt = this.calls.results_address();
     this.textAt = this.calls.text_address();
     this.keyAt = this.allocate(KEY_ROOM);
+    this.keyRoom = this.view().subarray(this.keyAt, this.keyAt + KEY_ROOM);
     this.placedAt = this.keyAt;
     this.batchAt = 0;
     this.freed = new FinalizationRegistry((cell) => cell.drop());
@@ -93,7 +95,10 @@ export class Instance {
 
   // All of the memory. It is another buffer once the memory has grown; the old one is then empty.
   view() {
-    if (this.bytes.length === 0) this.bytes = new Uint8Array(this.memory.buffer);
+    if (this.bytes.length === 0) {
+      this.bytes = new Uint8Array(this.memory.buffer);
+      this.keyRoom = this.bytes.subarray(this.keyAt, this.keyAt + KEY_ROOM);
+    }
     return this.bytes;
   }
 
@@ -192,7 +197,7 @@ export class Instance {
         }
         if (i === length) return length;
       }
-      if (length * 3 <= KEY_ROOM) return encoder.encodeInto(key, bytes.subarray(this.keyAt, this.keyAt + KEY_ROOM)).written;
+      if (length * 3 <= KEY_ROOM) return encoder.encodeInto(key, this.keyRoom).written;
       return this.placeLong(encoder.encode(key));
     }
     const size = sizeOf(key);

@@ -1,5 +1,6 @@
 // Filters: what each call promises. Runs on the core as well. That all languages make the same bytes is in tests/languages.
 import assert from 'node:assert/strict';
+import { webcrypto } from 'node:crypto'; // Node 18 has it only there
 import { test } from 'node:test';
 import { isCore, load, removes as canRemove, roost, wasm, withProgram } from './package.js';
 
@@ -210,7 +211,7 @@ test('keys that come from a generator which uses the same instance', () => {
 });
 
 test('without memory a call fails, changes nothing, and the instance stays usable', () => {
-  const small = load(wasm(), { maximumMemory: canRemove ? 4 << 20 : 2 << 20, crypto: globalThis.crypto ?? undefined });
+  const small = load(wasm(), { maximumMemory: canRemove ? 4 << 20 : 2 << 20, crypto: webcrypto });
   const filter = new small.Filter(anyKind);
   let added = 0, refused = 0;
   for (; added < 2e6; added += 1000) {
@@ -226,8 +227,12 @@ test('without memory a call fails, changes nothing, and the instance stays usabl
   assert.equal(next.has('bird-4999'), true);
 });
 
+test('without random numbers there is no instance', () => {
+  for (const crypto of [null, {}]) assert.throws(() => load(wasm(), { crypto }), { name: 'TypeError', message: /crypto: is missing/ });
+});
+
 test('a stack that is exhausted in the middle of a call is an exception', () => {
-  const own = load(wasm(), { crypto: globalThis.crypto });
+  const own = load(wasm(), { crypto: webcrypto });
   const filter = new own.Filter(anyKind);
   filter.addMany(names(1000));
   const down = (use) => { try { return down(use); } catch { try { use(); } catch (error) { throw error; } } };
@@ -280,7 +285,7 @@ test('objects that nobody refers to are freed', async () => {
   const { runInNewContext } = await import('node:vm');
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc');
-  const own = load(wasm(), { maximumMemory: 16 << 20, crypto: globalThis.crypto }); // without freeing, 12 filters of 1.2 MB fill it
+  const own = load(wasm(), { maximumMemory: 16 << 20, crypto: webcrypto }); // without freeing, 12 filters of 1.2 MB fill it
   for (let i = 0; i < 100; i++) {
     new own.Filter({ kind: 'bloom', capacity: 1e6 }).startSync().next();
     for (let turn = 0; turn < 50 && i % 5 === 4; turn++) {

@@ -4,6 +4,7 @@
 // types, freed objects, frames that were cut or changed, messages of other sessions, iterators that free what they feed. The
 // memory of the module is bounded, so that allocations fail too. Checked after each call: an error is a RoostError or a
 // TypeError, the instance is not broken, and no key is lost.
+import { webcrypto } from 'node:crypto';
 import assert from 'node:assert/strict';
 import { load, roost, wasm } from './package.js';
 
@@ -38,7 +39,7 @@ const counts = {};
 // One instance, its objects, and what each must hold: `sure` is a set of keys, or null where that is not known.
 function run(until) {
   const maximumMemory = pick([4, 6, 16, 64]) << 20;
-  const own = load(module, { maximumMemory, crypto: globalThis.crypto });
+  const own = load(module, { maximumMemory, crypto: webcrypto });
   instances++;
   let objects = [], sessions = [], bytes = [], time = 1.8e12;
   const hold = (object, sure, form) => { if (objects.length > 12) objects.splice(random(objects.length), 1)[0].object.free(); objects.push({ object, sure, form }); };
