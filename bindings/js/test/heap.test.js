@@ -1,0 +1,38 @@
+// The heap of the modules, by itself: random calls in memories of several sizes, until they are full and after.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { root } from './package.js';
+
+function compiled() {
+  const folder = mkdtempSync(join(tmpdir(), 'roost-heap-')), out = join(folder, 'heap.wasm');
+  try {
+    // Without -fno-builtin the compiler takes for granted that malloc returns something.
+    execFileSync('clang', ['--target=wasm32-wasi', '-O1', '-fno-builtin', '-mbulk-memory', '-nostartfiles', '-Wl,--no-entry,--import-memory,--stack-first',
+      join(root, 'bindings/js/test/heap_calls.c'), join(root, 'bindings/js/wasm/heap.c'), '-o', out]);
+    return new WebAssembly.Module(readFileSync(out));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+test('blocks of the heap are apart, aligned, cleared, and joined again when all are free', () => {
+  const module = compiled();
+  let refused = 0;
+  for (let pages = 80; pages < 90; pages++) {
+    const memory = new WebAssembly.Memory({ initial: 4, maximum: pages }), heap = new WebAssembly.Instance(module, { env: { memory } }).exports;
+    for (const most of [2000, 40000, 400000]) {
+      const result = heap.call(pages * most + 1, 10000, most);
+      assert.ok(result >= 0, `${['', 'damaged', 'not aligned', 'not zero'][-result]}, with ${pages} pages and up to ${most} bytes`);
+      refused += result;
+      assert.equal(heap.end(), 0);
+      assert.equal(heap.has_room(memory.buffer.byteLength - 4 * 65536), 1);
+    }
+    for (const size of [0xffffffff, 0xfffe0000, 0xfffdffff, 0x7fffffff, 91 * 65536]) assert.equal(heap.has_room(size), 0, String(size));
+    assert.equal(heap.has_room_for(65536, 65537), 0);
+  }
+  assert.ok(refused > 100, String(refused));
+});
