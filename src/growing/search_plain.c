@@ -5,7 +5,7 @@
 static inline bool buckets_match(unsigned width, const uint8_t *home, const uint8_t *other, uint64_t slot)
 {
     uint64_t beyond = slot | UINT64_C(1) << (width - 1);
-    return (bucket_matches(home, width, slot) | bucket_matches(other, width, beyond)) != 0;
+    return bucket_matches(home, width, slot) || bucket_matches(other, width, beyond);
 }
 
 #define buckets_cover buckets_cover_plainly
