@@ -10,6 +10,7 @@ import { pathToFileURL } from 'node:url';
 
 const [folder, modules, , csv] = process.argv.slice(2);
 const roost = await import(pathToFileURL(resolve(folder, 'index.js')));
+const core = await import(pathToFileURL(resolve(folder, 'core.js')));
 const require = createRequire(resolve(modules, 'x.js'));
 const { BloomFilter: Published } = require('bloom-filters');
 const { BloomFilter: Davies } = await import(pathToFileURL(join(resolve(modules), 'node_modules/bloomfilter/bloomfilter.js')));
@@ -24,6 +25,8 @@ const contestants = [
   ['roost-filter bloom', () => new roost.Filter({ kind: 'bloom', capacity: COUNT, fpr: FPR }), true],
   ['roost-filter cuckoo, growing', () => new roost.Filter({ fpr: FPR }), true],
   ['roost-filter orcuckoo, growing', () => new roost.Filter({ kind: 'orcuckoo', fpr: FPR }), true],
+  ['roost-filter/core bloom', () => new core.Filter({ kind: 'bloom', capacity: COUNT, fpr: FPR }), true],
+  ['roost-filter/core cuckoo, growing', () => new core.Filter({ fpr: FPR }), true],
   ['bloomfilter', () => new Davies(bits, probes), false],
   ['bloom-filters', () => Published.create(COUNT, FPR), false],
 ];

@@ -76,6 +76,7 @@ export class Instance {
     this.textAt = this.calls.text_address();
     this.keyAt = this.allocate(KEY_ROOM);
     this.keyRoom = this.view().subarray(this.keyAt, this.keyAt + KEY_ROOM);
+    this.keyWords = new Int32Array(this.memory.buffer, this.keyAt, KEY_ROOM / 4);
     this.placedAt = this.keyAt;
     this.batchAt = 0;
     this.freed = new FinalizationRegistry((cell) => cell.drop());
@@ -98,6 +99,7 @@ export class Instance {
     if (this.bytes.length === 0) {
       this.bytes = new Uint8Array(this.memory.buffer);
       this.keyRoom = this.bytes.subarray(this.keyAt, this.keyAt + KEY_ROOM);
+      this.keyWords = new Int32Array(this.memory.buffer, this.keyAt, KEY_ROOM / 4);
     }
     return this.bytes;
   }
@@ -188,14 +190,22 @@ export class Instance {
       if (bytes.length === 0) bytes = this.view();
       this.placedAt = this.keyAt;
       if (length <= SMALL) {
-        const at = this.keyAt;
-        let i = 0;
-        for (; i < length; i++) {
-          const character = key.charCodeAt(i);
-          if (character > 127) break;
-          bytes[at + i] = character;
+        // Four at a time, as bytes of a word. The last word is written whole: there is room.
+        const words = this.keyWords, whole = length & ~3;
+        let i = 0, seen = 0;
+        for (; i < whole; i += 4) {
+          const a = key.charCodeAt(i), b = key.charCodeAt(i + 1), c = key.charCodeAt(i + 2), d = key.charCodeAt(i + 3);
+          seen |= a | b | c | d;
+          words[i >> 2] = a | b << 8 | c << 16 | d << 24;
         }
-        if (i === length) return length;
+        let last = 0;
+        for (let shift = 0; i < length; i++, shift += 8) {
+          const character = key.charCodeAt(i);
+          seen |= character;
+          last |= character << shift;
+        }
+        words[whole >> 2] = last;
+        if (seen < 128) return length;
       }
       if (length * 3 <= KEY_ROOM) return encoder.encodeInto(key, this.keyRoom).written;
       return this.placeLong(encoder.encode(key));
