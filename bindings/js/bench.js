@@ -15,7 +15,7 @@ const require = createRequire(resolve(modules, 'x.js'));
 const { BloomFilter: Published } = require('bloom-filters');
 const { BloomFilter: Davies } = await import(pathToFileURL(join(resolve(modules), 'node_modules/bloomfilter/bloomfilter.js')));
 
-const COUNT = 100_000, ROUNDS = 7, FPR = 0.01;
+const COUNT = 100_000, ROUNDS = 15, FPR = 0.01;
 const SHORT = process.env.BENCH_KEYS === 'long' ? 'https://example.org/articles/2026/' : 'user:';
 const present = Array.from({ length: COUNT }, (_, i) => `${SHORT}${i * 7919}`);
 const asked = present.map((key, i) => (i % 2 ? key : `${key}?`));
