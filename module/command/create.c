@@ -206,12 +206,15 @@ static const char *complete_timed(struct creation *creation)
     return NULL;
 }
 
-/* If the size of fingerprints is given and no rate, it determines the rate. */
+/* Without a capacity a filter grows: a cuckoo filter, unless another kind is asked for. If the size of fingerprints is
+   given and no rate, it determines the rate. */
 static const char *complete_untimed(struct creation *creation)
 {
     roost_config *config = &creation->config;
-    if (config->capacity == 0 && !config->scalable)
-        return "ERR CAPACITY is missing";
+    if (config->capacity == 0 && !config->scalable) {
+        config->scalable = true;
+        config->kind = is_given(creation, KIND) ? config->kind : ROOST_CUCKOO;
+    }
     if (config->capacity == 0 && config->kind == ROOST_BLOOM) /* others need none */
         config->capacity = DEFAULT_FIRST_CAPACITY;
     if (config->entry_bits == 32 && !config->fingerprint_bits)

@@ -343,8 +343,7 @@ def test_error_texts():
                 ("CF.RESERVE n 9 WHAT 2", "Unknown argument received"), ("CF.DEL n x", "Not found"), ("CF.INFO n", "ERR not found"),
                 ("CF.INSERT n NOCREATE ITEMS x", "ERR not found"), ("CF.LOADCHUNK n 5 rubbish", "Invalid position"),
                 ("CF.LOADCHUNK n 1 rubbish", "Couldn't load chunk!"), ("CF.SCANDUMP c x", "Invalid position"),
-                ("ROOST.ADD n x", "ERR not found"), ("ROOST.CREATE n", "ERR CAPACITY is missing"),
-                ("ROOST.REM b x", "ERR not supported by this kind of filter"),
+                ("ROOST.ADD n x", "ERR not found"), ("ROOST.REM b x", "ERR not supported by this kind of filter"),
                 ("ROOST.CREATE b CAPACITY 5", "ERR item exists"), ("ROOST.CREATE n KIND tree CAPACITY 5",
                                                                       "ERR KIND must be bloom, cuckoo, orcuckoo, window or counter"),
                 ("ROOST.IDENTITY b 5", "ERR only a primary tells identities")):
@@ -378,7 +377,7 @@ def test_options_of_create():
         for options in ("CAPACITY 100", "CAPACITY 100 FPR 0.001 LAYOUT classic", "KIND cuckoo CAPACITY 100 BUCKET 2",
                         "KIND cuckoo CAPACITY 100 BITS 12", "KIND orcuckoo CAPACITY 100", "KIND orcuckoo MULTISET ENTRY 32 CAPACITY 50",
                         "SCALABLE", "SCALABLE KIND cuckoo GROWTH 4 WRITERS 2", "SCALABLE KIND orcuckoo SCHEDULE halving",
-                        "CAPACITY 10 SEED -1", "KIND orcuckoo SCALABLE MULTISET CAPACITY 64"):
+                        "CAPACITY 10 SEED -1", "", "KIND bloom", "KIND orcuckoo SCALABLE MULTISET CAPACITY 64"):
             s.client.delete("k")
             assert s("ROOST.CREATE", "k", *options.split()) == b"OK", options
             assert s("ROOST.ADD", "k", "a", "b") == [1, 1]
@@ -390,6 +389,9 @@ def test_options_of_create():
             digest = s.digest("k")
             s("DEBUG", "RELOAD")
             assert s.digest("k") == digest, options
+            if "CAPACITY" not in options:  # it grows, as one of the program does
+                info = dict(zip(*[iter(s("ROOST.INFO", "k"))] * 2))
+                assert info[b"scalable"] == 1 and (options or info[b"kind"] == b"cuckoo"), (options, info)
         for options in ("CAPACITY 0", "CAPACITY 10 FPR 2", "KIND cuckoo CAPACITY 10 MULTISET", "CAPACITY 10 WHAT", "CAPACITY",
                         "KIND orcuckoo ENTRY 32 CAPACITY 10", "CAPACITY 10 GROWTH 3 SCALABLE"):
             s.error("ROOST.CREATE", "other", *options.split())
