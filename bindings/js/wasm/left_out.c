@@ -88,21 +88,22 @@ bool core_has_rate(double rate)
 
 /* ---- imported parts ---------------------------------------------------------------------------------------------- */
 
-void imported_free(struct imported *imported, const roost_allocator *allocator)
+void imported_free(struct imported *imported, const struct memory_account *account)
 {
-    (void)imported, (void)allocator;
+    (void)imported, (void)account;
 }
 
-roost_status imported_new(struct imported **imported, const roost_allocator *allocator,
+roost_status imported_new(struct imported **imported, const struct memory_account *account,
                           const roost_imported_part *parts, size_t count)
 {
-    (void)imported, (void)allocator, (void)parts, (void)count;
+    (void)imported, (void)account, (void)parts, (void)count;
     return ROOST_UNSUPPORTED;
 }
 
-roost_status imported_clone(const struct imported *imported, struct imported **copy, const roost_allocator *allocator)
+roost_status imported_clone(const struct imported *imported, struct imported **copy,
+                            const struct memory_account *account, bool shares)
 {
-    (void)imported, (void)copy, (void)allocator;
+    (void)imported, (void)copy, (void)account, (void)shares;
     return ROOST_UNSUPPORTED;
 }
 
@@ -134,36 +135,29 @@ uint64_t imported_count(const struct imported *imported, const void *key, size_t
 }
 
 roost_status imported_remove(struct imported *imported, bool *changed, const void *key, size_t size, bool all,
-                             const roost_allocator *allocator, const struct imported_observer *observer)
+                             const struct memory_account *account, const struct imported_observer *observer)
 {
-    (void)imported, (void)changed, (void)key, (void)size, (void)all, (void)allocator, (void)observer;
+    (void)imported, (void)changed, (void)key, (void)size, (void)all, (void)account, (void)observer;
     return ROOST_UNSUPPORTED;
 }
 
 roost_status imported_prepare(struct imported_join *join, struct imported *mine, const struct imported *other,
-                              const roost_allocator *allocator)
+                              const struct memory_account *account, bool shares)
 {
-    (void)mine, (void)allocator;
+    (void)mine, (void)account, (void)shares;
     *join = (struct imported_join){0};
     return other ? ROOST_UNSUPPORTED : ROOST_OK;
 }
 
-roost_status imported_prepare_spent(struct imported_join *join, struct imported *mine, struct imported *other,
-                                    const roost_allocator *allocator)
+struct imported *imported_commit(struct imported_join *join, const struct imported_observer *observer)
 {
-    return imported_prepare(join, mine, other, allocator);
-}
-
-struct imported *imported_commit(struct imported_join *join, const roost_allocator *allocator,
-                                 const struct imported_observer *observer)
-{
-    (void)join, (void)allocator, (void)observer;
+    (void)join, (void)observer;
     return NULL;
 }
 
-void imported_abandon(struct imported_join *join, const roost_allocator *allocator)
+void imported_abandon(struct imported_join *join)
 {
-    (void)join, (void)allocator;
+    (void)join;
 }
 
 roost_order imported_compare(const struct imported *imported, const struct imported *other)
@@ -211,9 +205,10 @@ roost_status imported_write_changes(const struct imported *imported, struct bit_
     return ROOST_UNSUPPORTED;
 }
 
-roost_status imported_read(struct imported **imported, struct bit_reader *reader, const roost_allocator *allocator)
+roost_status imported_read(struct imported **imported, struct bit_reader *reader,
+                           const struct memory_account *account)
 {
-    (void)reader, (void)allocator;
+    (void)reader, (void)account;
     *imported = NULL;
     return ROOST_UNSUPPORTED;
 }
