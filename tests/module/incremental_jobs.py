@@ -718,6 +718,7 @@ def test_mergestore_of_imported_parts():
         chunks = redisbloom_chunks(4)
         load(s, "CF.LOADCHUNK", "a", chunks)
         s("CF.ADD", "a", "new"), s("CF.RESERVE", "b", 1000)
+        caught_up(replica, s)
         before = s.client.info("stats")["total_net_output_bytes"]
         assert s("ROOST.MERGESTORE", "both", "a") == b"OK" and s("ROOST.MERGESTORE", "a", "a") == b"OK"
         assert s.digest("both") == s.digest("a") and s("CF.EXISTS", "both", "new") == 1
