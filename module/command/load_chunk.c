@@ -166,8 +166,7 @@ int load_chunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const st
     const struct chunk_terms terms = {target.mirrored ? ENCODE_MIRROR : ENCODE_COPY, errors->takes, errors->source};
     RedisModuleString *held = target.staged && can_wait(ctx) ? hold_for_thread(argv[3]) : NULL;
     roost_bytes chunk = argument_bytes(held ? held : argv[3]);
-    roost_status status =
-        chunks_load(target.key, iterator, chunk.data, chunk.size, &terms, held ? &later : NULL);
+    roost_status status = chunks_load(target.key, iterator, chunk.data, chunk.size, &terms, held ? &later : NULL);
     target_close(&target);
     if (later)
         return decode_later(ctx, argv, held, iterator, errors, later);

@@ -81,7 +81,8 @@ static void blocks_append(struct blocks *blocks, const uint8_t *bytes, size_t si
         block_append(last, bytes, first);
     if (size > first) {
         uint64_t left = most - blocks->size - first, least = left < LEAST_BLOCK ? left : LEAST_BLOCK;
-        block_append(add_block(blocks, size - first > least ? size - first : (size_t)least), bytes + first, size - first);
+        block_append(add_block(blocks, size - first > least ? size - first : (size_t)least), bytes + first,
+                     size - first);
     }
     blocks->size += size;
 }
@@ -326,8 +327,8 @@ void loading_decode(struct loading *loading)
     copy_blocks(bytes, loading->first, loading->count);
     if (loading->last.size)
         memcpy(bytes + loading->size, loading->last.data, loading->last.size);
-    loading->status = decode_whole(&loading->whole, loading->source, bytes, loading->size + loading->last.size,
-                                   loading->encoding);
+    loading->status =
+        decode_whole(&loading->whole, loading->source, bytes, loading->size + loading->last.size, loading->encoding);
     RedisModule_Free(bytes);
 }
 
@@ -355,8 +356,7 @@ void loading_free(struct loading *loading)
 
 static bool is_filter(const struct staged *staged)
 {
-    return staged->source != REDISBLOOM_NONE ||
-           value_class_of(staged->blocks->blocks[0].bytes[5]) == &filter_class;
+    return staged->source != REDISBLOOM_NONE || value_class_of(staged->blocks->blocks[0].bytes[5]) == &filter_class;
 }
 
 /* At once, or later by the caller who asks for that. */

@@ -117,9 +117,9 @@ roost_status adopt_import(roost_filter *filter, struct imported *imported)
     const struct memory_account account = account_of(filter);
     if (!imported)
         return ROOST_OK;
-    roost_status status = !can_import(filter, imported)        ? ROOST_CORRUPT
+    roost_status status = !can_import(filter, imported)                                            ? ROOST_CORRUPT
                           : !fits_with(filter, imported, filter->environment.common->memory_limit) ? ROOST_TOO_LARGE
-                                                               : ROOST_OK;
+                                                                                                   : ROOST_OK;
     if (status == ROOST_OK)
         filter->imported = imported;
     else

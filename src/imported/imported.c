@@ -45,11 +45,11 @@
 #include "murmur.h"
 #include "../base/hash.h"
 
-#define BLOOM_SEED_64  MURMUR_64
-#define BLOOM_SEED_32  0x9747b28cu
-#define MOST_BITS      (UINT64_C(1) << 56)
-#define MOST_PROBES    2048
-#define MOST_WIDTH     255
+#define BLOOM_SEED_64 MURMUR_64
+#define BLOOM_SEED_32 0x9747b28cu
+#define MOST_BITS     (UINT64_C(1) << 56)
+#define MOST_PROBES   2048
+#define MOST_WIDTH    255
 
 /* ---- parts -------------------------------------------------------------------------------------------------------- */
 
@@ -728,9 +728,11 @@ bool imported_check(const struct imported *imported)
     for (size_t i = 0; i < imported->count; i++) {
         const struct imported_part *part = &imported->parts[i];
         if ((i > 0 && imported->parts[i - 1].id >= part->id) || (!part->array && part->removed.count == 0) ||
-            (part->array && (!part_is_sound(&part->part) || part_id(&part->part, part->array->bytes) != part->id ||
-                             (is_cuckoo(part) && part->array->filled != count_filled(part->array->bytes, part->part.size)))) ||
-            part->removed.seed != part_seed(part->id) || !slot_set_check(&part->removed) || part->live != count_live(part))
+            (part->array &&
+             (!part_is_sound(&part->part) || part_id(&part->part, part->array->bytes) != part->id ||
+              (is_cuckoo(part) && part->array->filled != count_filled(part->array->bytes, part->part.size)))) ||
+            part->removed.seed != part_seed(part->id) || !slot_set_check(&part->removed) ||
+            part->live != count_live(part))
             return false;
     }
     return imported->count > 0 && imported->digest == sum_of(imported);

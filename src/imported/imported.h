@@ -102,8 +102,7 @@ void imported_write_part(const struct imported *imported, size_t part, struct bi
 roost_status imported_write_changes(const struct imported *imported, struct bit_writer *writer,
                                     struct imported_change *changes, size_t count, const roost_allocator *allocator);
 /* All that the reader has. ROOST_CORRUPT. */
-roost_status imported_read(struct imported **imported, struct bit_reader *reader,
-                           const struct memory_account *account);
+roost_status imported_read(struct imported **imported, struct bit_reader *reader, const struct memory_account *account);
 
 /* For imported_bytes.c. */
 /* Empty, with room for so many parts; NULL without memory. */

@@ -218,8 +218,7 @@ static roost_status read_part(struct imported_part *part, struct bit_reader *rea
     return status == ROOST_OK && !part->array && part->removed.count == 0 ? ROOST_CORRUPT : status;
 }
 
-roost_status imported_read(struct imported **imported, struct bit_reader *reader,
-                           const struct memory_account *account)
+roost_status imported_read(struct imported **imported, struct bit_reader *reader, const struct memory_account *account)
 {
     uint64_t count = read_varint(reader);
     *imported = NULL;

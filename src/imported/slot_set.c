@@ -2,8 +2,8 @@
  * Sets of slot numbers.
  *
  * As in Roaring bitmaps (Lemire and others), the numbers are cut into pages by all bits but the lowest 16. A page with
- * few slots is an ascending array of 16-bit numbers, a page with many an array of 65,536 bits: two bytes for a slot at
- * most, and never more than 8 KiB for a page.
+ * few slots is an ascending array of 16-bit numbers with room for up to twice as many, a page with many an array of
+ * 65,536 bits: never more than 8 KiB for a page.
  *
  *     pages     number 0   number 3   number 9
  *                  |          |          |

@@ -13,7 +13,7 @@ struct slot_set {
     struct numbered_page {
         uint64_t number; /* of its slots, all bits but the lowest 16 */
         struct slot_page *page;
-    } *pages;
+    } * pages;
     size_t page_count, page_room;
     uint64_t count; /* slots */
     uint64_t bytes; /* memory of the pages */

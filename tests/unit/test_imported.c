@@ -686,7 +686,8 @@ static void put_slots(struct modelled_set *model, uint32_t first, uint32_t count
         }
 }
 
-static void join_sets(struct modelled_set *model, const struct modelled_set *other, const struct memory_account *account)
+static void join_sets(struct modelled_set *model, const struct modelled_set *other,
+                      const struct memory_account *account)
 {
     struct slot_walk walk = {0};
     assert_true(slot_set_reserve_all(&model->set, &other->set, account));
@@ -796,8 +797,7 @@ static void large_parts_are_shared(void **state)
 {
     (void)state;
     enum { SMALL = 1 << 15 };
-    roost_imported_part part = {
-        .form = ROOST_IMPORTED_CUCKOO, .places = 1u << 18, .width = 4, .size = (size_t)4 << 18};
+    roost_imported_part part = {.form = ROOST_IMPORTED_CUCKOO, .places = 1u << 18, .width = 4, .size = (size_t)4 << 18};
     struct meter meter;
     roost_environment environment = {.allocator = allocator_of(&meter)};
     roost_filter *filter = filter_with_large_part(&environment, &part), *copy, *empty, *merged_by_job;
