@@ -109,8 +109,8 @@ def holding(s):
     """A filter of 1 GiB, filled to a part: touched pages count."""
     s("CONFIG", "SET", "slowlog-log-slower-than", "0", "slowlog-max-len", "10")
     s("CONFIG", "SET", "roost.memory-limit", "4gb")
-    s("ROOST.CREATE", "large", "SCALABLE", "WRITERS", "1", "CAPACITY", "800000000")
-    s("ROOST.CREATE", "delta", "SCALABLE", "WRITERS", "1", "CAPACITY", "800000000")
+    s("ROOST.CREATE", "large", "KIND", "bloom", "SCALABLE", "WRITERS", "1", "CAPACITY", "800000000")
+    s("ROOST.CREATE", "delta", "KIND", "bloom", "SCALABLE", "WRITERS", "1", "CAPACITY", "800000000")
     s("CONFIG", "SET", "proto-max-bulk-len", "4gb", "client-query-buffer-limit", "4gb")
     worst, waits = {}, {}
     for size, calls in (1, 1000), (100, 1000), (10000, 20):

@@ -206,15 +206,14 @@ static const char *complete_timed(struct creation *creation)
     return NULL;
 }
 
-/* Without a capacity a filter grows: a cuckoo filter, unless another kind is asked for. If the size of fingerprints is
-   given and no rate, it determines the rate. */
+/* Without a capacity a filter grows. What grows is a cuckoo filter, unless another kind is asked for, or a layout, which
+   only Bloom filters have. If the size of fingerprints is given and no rate, it determines the rate. */
 static const char *complete_untimed(struct creation *creation)
 {
     roost_config *config = &creation->config;
-    if (config->capacity == 0 && !config->scalable) {
-        config->scalable = true;
-        config->kind = is_given(creation, KIND) ? config->kind : ROOST_CUCKOO;
-    }
+    config->scalable |= config->capacity == 0;
+    if (config->scalable && !is_given(creation, KIND) && !is_given(creation, LAYOUT))
+        config->kind = ROOST_CUCKOO;
     if (config->capacity == 0 && config->kind == ROOST_BLOOM) /* others need none */
         config->capacity = DEFAULT_FIRST_CAPACITY;
     if (config->entry_bits == 32 && !config->fingerprint_bits)

@@ -377,7 +377,8 @@ def test_options_of_create():
         for options in ("CAPACITY 100", "CAPACITY 100 FPR 0.001 LAYOUT classic", "KIND cuckoo CAPACITY 100 BUCKET 2",
                         "KIND cuckoo CAPACITY 100 BITS 12", "KIND orcuckoo CAPACITY 100", "KIND orcuckoo MULTISET ENTRY 32 CAPACITY 50",
                         "SCALABLE", "SCALABLE KIND cuckoo GROWTH 4 WRITERS 2", "SCALABLE KIND orcuckoo SCHEDULE halving",
-                        "CAPACITY 10 SEED -1", "", "KIND bloom", "KIND orcuckoo SCALABLE MULTISET CAPACITY 64"):
+                        "CAPACITY 10 SEED -1", "", "KIND bloom", "LAYOUT classic", "SCALABLE CAPACITY 64",
+                        "KIND orcuckoo SCALABLE MULTISET CAPACITY 64"):
             s.client.delete("k")
             assert s("ROOST.CREATE", "k", *options.split()) == b"OK", options
             assert s("ROOST.ADD", "k", "a", "b") == [1, 1]
@@ -389,9 +390,10 @@ def test_options_of_create():
             digest = s.digest("k")
             s("DEBUG", "RELOAD")
             assert s.digest("k") == digest, options
-            if "CAPACITY" not in options:  # it grows, as one of the program does
+            if "CAPACITY" not in options or "SCALABLE" in options:  # it grows, as one of the program does, a cuckoo filter by default
                 info = dict(zip(*[iter(s("ROOST.INFO", "k"))] * 2))
-                assert info[b"scalable"] == 1 and (options or info[b"kind"] == b"cuckoo"), (options, info)
+                kind = options.split("KIND ")[1].split()[0] if "KIND" in options else "bloom" if "LAYOUT" in options else "cuckoo"
+                assert info[b"scalable"] == 1 and info[b"kind"] == kind.encode(), (options, info)
         for options in ("CAPACITY 0", "CAPACITY 10 FPR 2", "KIND cuckoo CAPACITY 10 MULTISET", "CAPACITY 10 WHAT", "CAPACITY",
                         "KIND orcuckoo ENTRY 32 CAPACITY 10", "CAPACITY 10 GROWTH 3 SCALABLE"):
             s.error("ROOST.CREATE", "other", *options.split())

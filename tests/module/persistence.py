@@ -200,7 +200,7 @@ def test_moving_and_copying():
             a("MIGRATE", "127.0.0.1", b.port, key, 0, 60000, "COPY")
             assert b.digest(key) == before[key][0] and actor(b, key) == "0" * 16
         # a filter for one writer goes on with its one share, wherever it moves; one for several draws another
-        a("ROOST.CREATE", "two", "SCALABLE", "CAPACITY", "100", "WRITERS", "2"), a("ROOST.ADD", "two", "x"), a("COPY", "two", "two-copy")
+        a("ROOST.CREATE", "two", "KIND", "bloom", "SCALABLE", "CAPACITY", "100", "WRITERS", "2"), a("ROOST.ADD", "two", "x"), a("COPY", "two", "two-copy")
         a("ROOST.ADD", "two-copy", "y"), a("BF.ADD", "series-copy", "y"), a("BF.ADD", "series-restored", "y"), b("BF.ADD", "series", "y")
         for s, key, writers in (a, "two-copy", 2), (a, "series-copy", 1), (a, "series-restored", 1), (b, "series", 1):
             info = s("ROOST.INFO", key)
