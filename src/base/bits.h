@@ -7,8 +7,13 @@
 
 typedef unsigned __int128 uint128;
 
-/* For the bodies of hot loops: inlined however often they are used elsewhere. */
+/* For the bodies of hot loops: inlined however often they are used elsewhere. Without optimization that only takes the
+   compiler's time. */
+#if defined(__OPTIMIZE__)
 #define ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define ALWAYS_INLINE inline
+#endif
 
 //@ assigns \nothing;
 static inline uint64_t to_little_endian(uint64_t word)
