@@ -30,9 +30,9 @@ static inline uint64_t test_seed(uint64_t otherwise)
 
 /*
  * Every test runs twice in `make check`: as shipped, and under sanitizers, where it takes three to five times as long.
- * A long one does the first half of its rounds as shipped, and a twelfth of them under sanitizers. Tests of rates, sizes
- * and large counts, whose code others run as well, are left out there. `make check-long` sets ROOST_LONG: everything,
- * in both builds. A third run, by programs of another compiler, is as brief (ROOST_BRIEF).
+ * A long one does the first third of its rounds as shipped, and a sixteenth of them under sanitizers. Tests of rates,
+ * sizes and large counts, whose code others run as well, are left out there. `make check-long` sets ROOST_LONG:
+ * everything, in both builds. A third run, by programs of another compiler, is as brief (ROOST_BRIEF).
  */
 #if defined(__SANITIZE_ADDRESS__)
 enum { SANITIZED = 1 };
@@ -40,14 +40,19 @@ enum { SANITIZED = 1 };
 enum { SANITIZED = 0 };
 #endif
 
+static inline bool is_long(void)
+{
+    return getenv("ROOST_LONG");
+}
+
 static inline bool is_brief(void)
 {
-    return (SANITIZED || getenv("ROOST_BRIEF")) && !getenv("ROOST_LONG");
+    return (SANITIZED || getenv("ROOST_BRIEF")) && !is_long();
 }
 
 static inline uint64_t rounds_of(uint64_t all)
 {
-    return getenv("ROOST_LONG") ? all : is_brief() ? (all + 11) / 12 : (all + 1) / 2;
+    return is_long() ? all : is_brief() ? (all + 15) / 16 : (all + 2) / 3;
 }
 
 /* For tests that go through all places in a row: how far apart those are that the short form tries under sanitizers. */

@@ -66,8 +66,7 @@ if command -v cmake >/dev/null; then
     check "the static one needs no shared library" sh -c "! readelf -d '$root/cmake/two_replicas_static' | grep libroost"
     finds() { # version, then what CMake is to say
         printf 'cmake_minimum_required(VERSION 3.16)\nproject(versions C)\nfind_package(roost %s QUIET)\nmessage("found ${roost_FOUND}")\n' "$1" >"$root/CMakeLists.txt"
-        rm -rf "$root/versions"
-        check "find_package(roost $1) is $2" sh -c "cmake -S '$root' -B '$root/versions' -DCMAKE_PREFIX_PATH='$root/usr/local' 2>&1 | grep -qix 'found $2'"
+        check "find_package(roost $1) is $2" sh -c "cmake -U roost_DIR -S '$root' -B '$root/versions' -DCMAKE_PREFIX_PATH='$root/usr/local' 2>&1 | grep -qix 'found $2'"
     }
     series=$(pkg-config --modversion roost | cut -d. -f1,2)
     finds "" 1; finds "$series" 1; finds "$series.0 EXACT" 1; finds "$series...<1" 1; finds 0.0 0; finds 0.99 0; finds 1.0 0

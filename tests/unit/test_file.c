@@ -921,7 +921,7 @@ static void long_files_that_are_damaged_are_refused(void **state)
         unlink("long");
         save_filter("long", long_filter(number));
         roost_buffer bytes = bytes_in("long");
-        size_t stride = stride_of(5), long_stride = bytes.size / (is_brief() ? 8 : 40);
+        size_t stride = stride_of(5), long_stride = bytes.size / (is_long() ? 40 : is_brief() ? 8 : 14);
         for (size_t at = 0; at < bytes.size; at += at < 48 || at + 20 > bytes.size ? stride : long_stride) {
             bytes.data[at] ^= (uint8_t)(1 << at % 8);
             assert_as_decoded(&bytes, bytes.size);

@@ -580,7 +580,7 @@ static void a_merge_is_the_larger_of_every_dot(void **state)
     static struct dot_model model;
     struct random_source random = random_from_seed(test_seed(5));
     uint64_t refused = 0;
-    for (uint64_t round = count_of_worlds(getenv("ROOST_LONG") ? 400 : 60); round > 0; round--) {
+    for (uint64_t round = count_of_worlds(is_long() ? 400 : 60); round > 0; round--) {
         struct dot_world world = {.shared = random_choice(&random, 3) ? 0 : random_choice(&random, 30),
                                   .keys = 1u << random_choice(&random, 14),
                                   .target = 1u << random_choice(&random, 10)};

@@ -334,7 +334,7 @@ static void a_table_is_the_set_of_its_prefixes(void **state)
     (void)state;
     static struct model model;
     struct random_source random = random_from_seed(test_seed(1));
-    for (uint64_t round = count_of_worlds(getenv("ROOST_LONG") ? 1500 : 600); round > 0; round--) {
+    for (uint64_t round = count_of_worlds(is_long() ? 1500 : 600); round > 0; round--) {
         struct world world = some_world(&random);
         struct prefix_table table = new_table(world.target);
         model.count = 0;
@@ -424,7 +424,7 @@ static void a_merge_is_the_union_of_both(void **state)
     static uint64_t unseen[MOST];
     struct random_source random = random_from_seed(test_seed(4));
     uint64_t refused = 0, few = 0, many = 0;
-    for (uint64_t round = count_of_worlds(getenv("ROOST_LONG") ? 4000 : 600); round > 0; round--) {
+    for (uint64_t round = count_of_worlds(is_long() ? 4000 : 600); round > 0; round--) {
         struct world world = some_world(&random);
         struct meter meter;
         struct prefix_table table = new_table(world.target), other;

@@ -897,7 +897,7 @@ static void folding_shows_nowhere(void **state)
 {
     (void)state;
     for (uint64_t number = 3; number < SERIES; number++)
-        for (uint32_t size = 1; size <= 8; size *= is_brief() ? 8 : 2) {
+        for (uint32_t size = 1; size <= 8; size *= is_long() ? 2 : 8) {
             enum { N = 40000 };
             roost_config config = series_config(number, 2000);
             config.growth = 8;

@@ -351,7 +351,7 @@ static roost_filter *copied(roost_filter *filter, const roost_environment *envir
 /* Each counts all that it uses, as if it shared nothing, whoever frees what they shared. */
 static void contexts_count_what_they_use(void **state)
 {
-    const uint32_t keys = is_brief() ? 20000 : 60000;
+    const uint32_t keys = is_long() ? 60000 : 20000;
     (void)state;
     for (unsigned number = 0; number < VARIANTS; number++) {
         struct random_source random = random_from_seed(test_seed(1117 + number));

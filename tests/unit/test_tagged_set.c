@@ -245,7 +245,7 @@ static void lists_are_tables_in_all_but_layout(void **state)
     (void)state;
     struct random_source random = random_from_seed(test_seed(64));
     uint64_t reshaped = 0;
-    for (uint64_t round = count_of_worlds(getenv("ROOST_LONG") ? 600 : 60); round > 0; round--) {
+    for (uint64_t round = count_of_worlds(is_long() ? 600 : 60); round > 0; round--) {
         static struct twins twins, others;
         const bool multiset = random_choice(&random, 2);
         const uint8_t listed = (uint8_t)(1 + random_choice(&random, round % 3 ? 12 : MOST_TAGS_LISTED));
