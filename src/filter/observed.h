@@ -144,6 +144,12 @@ static inline __attribute__((always_inline)) void visit_entries(const struct obs
             visit(context, entries[i]);
 }
 
+/* Makes what is to be changed there the filter's own, where it is shared with clones. False: no memory. */
+static inline bool own_class(struct observed *filter, uint64_t key)
+{
+    return !filter->store->own || filter->store->own(filter, key);
+}
+
 /* ---- changes: what the journal notes ----------------------------------------------------------------------------- */
 
 enum change_kind {

@@ -18,7 +18,7 @@
  * A removal is complete without its class: the reader then searches the table for the dot. With the class it is found
  * at once, and the time of merging a delta follows the delta and not the table.
  */
-#include "observed.h"
+#include "rank_map.h"
 
 /* ---- sets of ranks ----------------------------------------------------------------------------------------------- */
 
@@ -133,69 +133,6 @@ static unsigned rank_bits(const struct causal_context *causal)
 
 /* ---- the state --------------------------------------------------------------------------------------------------- */
 
-/*
- * The ranks of a filter's dots in some causal context. An actor with a single run, as nearly all have, needs no search
- * for each of its dots.
- */
-struct rank_map {
-    const struct observed *filter;
-    const struct causal_context *causal;
-    uint64_t *before;
-    struct actor_ranks {
-        uint64_t base;        /* the rank that counter 0 would have */
-        uint32_t first, last; /* of the only run; first > last: none */
-        bool search;          /* more than one */
-    } * actors;
-};
-
-static void rank_map_release(struct rank_map *map)
-{
-    memory_release(&map->filter->base.environment.allocator, map->before);
-    memory_release(&map->filter->base.environment.allocator, map->actors);
-}
-
-static bool rank_map_init(struct rank_map *map, const struct observed *filter, const struct causal_context *causal)
-{
-    const roost_allocator *allocator = &filter->base.environment.allocator;
-    *map = (struct rank_map){filter, causal, memory_allocate(allocator, (causal->count + 1) * sizeof *map->before),
-                             memory_allocate(allocator, ((size_t)filter->actors.count + 1) * sizeof *map->actors)};
-    if (!map->before || !map->actors) {
-        rank_map_release(map);
-        return false;
-    }
-    causal_ranks(causal, map->before);
-    for (uint32_t i = 0; i < filter->actors.count; i++)
-        map->actors[i].first = 1;
-    for (size_t i = 0; i < causal->count; i++) {
-        const struct dot_run *run = &causal->runs[i];
-        uint32_t number = actors_find(&filter->actors, run->actor);
-        if (number == NO_ACTOR)
-            continue;
-        bool again = i > 0 && causal->runs[i - 1].actor == run->actor;
-        map->actors[number] = (struct actor_ranks){map->before[i] - run->first, run->first, run->last, again};
-    }
-    return true;
-}
-
-#define NO_RANK UINT64_MAX
-
-static inline uint64_t rank_of_dot(const struct rank_map *map, uint64_t dot)
-{
-    uint32_t number = (uint32_t)(dot >> 32), counter = (uint32_t)dot;
-    const struct actor_ranks *actor = &map->actors[number];
-    if (counter >= actor->first && counter <= actor->last)
-        return actor->base + counter;
-    uint64_t id = map->filter->actors.list[number].id;
-    if (!actor->search || !causal_contains(map->causal, id, counter))
-        return NO_RANK;
-    return causal_rank(map->causal, map->before, id, counter);
-}
-
-static inline uint64_t rank_of(const struct rank_map *map, struct entry entry)
-{
-    return rank_of_dot(map, dot_number(entry.number, entry.counter));
-}
-
 struct gather {
     struct rank_map map;
     struct sort_pair *row;
@@ -220,28 +157,6 @@ static void gather_by_rank(void *context, struct entry entry)
         return;
     gather->by_rank[rank] = entry.key;
     gather->count++;
-}
-
-/* Visits few of the entries, by the ranks of their dots: the others are passed over without reading more of them. */
-typedef bool rank_test(const void *context, uint64_t rank);
-static inline __attribute__((always_inline)) void visit_wanted(const struct observed *filter,
-                                                               const struct rank_map *map, rank_test *is_wanted,
-                                                               const void *test_context, entry_visitor *visit,
-                                                               void *context)
-{
-    struct entry entries[ENTRIES_AT_ONCE];
-    uint64_t dots[ROOM_FOR_DOTS];
-    struct entry_walk walk = {0}, here = {0};
-    for (size_t count; (count = filter->store->next_dots(filter, &walk, dots)) > 0; here = walk) {
-        uint64_t wanted = 0;
-        for (size_t i = 0; i < count; i++)
-            wanted |= (uint64_t)is_wanted(test_context, rank_of_dot(map, dots[i])) << i;
-        if (wanted == 0)
-            continue;
-        (void)filter->store->next(filter, &here, entries);
-        for (; wanted; wanted &= wanted - 1)
-            visit(context, entries[lowest_bit(wanted)]);
-    }
 }
 
 static inline bool has_rank(const void *context, uint64_t rank)
@@ -919,11 +834,6 @@ static roost_status number_all_or_none(struct observed *filter, struct ready_del
     return status;
 }
 
-static bool own_class(struct observed *filter, uint64_t key)
-{
-    return !filter->store->own || filter->store->own(filter, key);
-}
-
 static bool own_delta(struct observed *filter, struct delta_reader *delta)
 {
     struct hint_reader hints;
@@ -1035,170 +945,5 @@ roost_status observed_merge_delta(roost_filter *base, bool *changed, struct bit_
             apply_delta(filter, changed, &ready);
     }
     ready_delta_close(filter, &ready);
-    return status;
-}
-
-/* ---- without cursors --------------------------------------------------------------------------------------------- */
-
-/* The ranks of all entries in a space of dots: as a list, or as bits. */
-struct rank_list {
-    struct rank_map map;
-    uint64_t *ranks, count;
-    uint64_t *bits;
-};
-
-static inline void list_rank(struct rank_list *list, uint64_t rank)
-{
-    list->ranks[list->count] = rank;
-    list->count += rank != NO_RANK;
-}
-
-static inline void mark_rank(struct rank_list *list, uint64_t rank)
-{
-    if (rank != NO_RANK)
-        list->bits[rank / 64] |= UINT64_C(1) << rank % 64;
-}
-
-static inline __attribute__((always_inline)) void
-visit_ranks(const struct observed *filter, void (*visit)(struct rank_list *list, uint64_t rank), struct rank_list *list)
-{
-    uint64_t dots[ROOM_FOR_DOTS];
-    struct entry_walk walk = {0};
-    for (size_t count; (count = filter->store->next_dots(filter, &walk, dots)) > 0;)
-        for (size_t i = 0; i < count; i++)
-            visit(list, rank_of_dot(&list->map, dots[i]));
-}
-
-static bool summarize_as_bits(const struct observed *filter, struct summary *summary,
-                              const struct causal_context *space)
-{
-    const roost_allocator *allocator = &filter->base.environment.allocator;
-    struct rank_list list = {.bits = summary_of_members(summary, space->dots, filter->base.config->seed, allocator)};
-    if (!list.bits || !rank_map_init(&list.map, filter, space)) {
-        summary_release(summary, allocator);
-        return false;
-    }
-    visit_ranks(filter, mark_rank, &list);
-    rank_map_release(&list.map);
-    summary_sum_up(summary);
-    return true;
-}
-
-static bool summarize_as_list(const struct observed *filter, struct summary *summary,
-                              const struct causal_context *space)
-{
-    const roost_allocator *allocator = &filter->base.environment.allocator;
-    uint64_t room = 2 * filter->store->count(filter) + 2;
-    struct rank_list list = {.ranks = memory_allocate(allocator, room * sizeof *list.ranks)};
-    if (!list.ranks || !rank_map_init(&list.map, filter, space)) {
-        memory_release(allocator, list.ranks);
-        return false;
-    }
-    visit_ranks(filter, list_rank, &list);
-    rank_map_release(&list.map);
-    summary_of_positions(summary, list.ranks, list.count, space->dots, filter->base.config->seed);
-    return true;
-}
-
-roost_status observed_summarize(const roost_filter *base, struct summary *summary, const struct causal_context *space)
-{
-    const struct observed *filter = as_const_observed(base);
-    bool as_bits = summary_uses_bits(filter->store->count(filter), space->dots);
-    return (as_bits ? summarize_as_bits : summarize_as_list)(filter, summary, space) ? ROOST_OK : ROOST_NO_MEMORY;
-}
-
-/* Whether a rank is among some, ascending: by bits of all ranks, or without these by search. */
-struct rank_set {
-    const uint64_t *ranks;
-    uint64_t count;
-    uint64_t *bits;
-};
-
-static struct rank_set rank_set_of(const uint64_t *ranks, uint64_t count, uint64_t universe, uint64_t entries,
-                                   const roost_allocator *allocator)
-{
-    struct rank_set set = {ranks, count, NULL};
-    if (summary_uses_bits(entries, universe))
-        set.bits = memory_allocate(allocator, (universe / 64 + 1) * sizeof *set.bits);
-    for (uint64_t i = 0; set.bits && i < count; i++)
-        set.bits[ranks[i] / 64] |= UINT64_C(1) << ranks[i] % 64;
-    return set;
-}
-
-static inline bool is_in_set(const void *context, uint64_t rank)
-{
-    const struct rank_set *set = context;
-    if (set->bits)
-        return rank != NO_RANK && (set->bits[rank / 64] >> rank % 64 & 1) != 0;
-    uint64_t below = 0;
-    for (uint64_t left = set->count; left > 0;) {
-        uint64_t half = left - left / 2;
-        below += half * (set->ranks[below + half - 1] < rank);
-        left -= half;
-    }
-    return below < set->count && set->ranks[below] == rank;
-}
-
-struct locating {
-    const struct observed *filter;
-    struct located *located;
-};
-
-static void list_entry(void *context, struct entry entry)
-{
-    const struct locating *locating = context;
-    const struct actor *actor = &locating->filter->actors.list[entry.number];
-    locating->located->list[locating->located->count++] = (struct located_entry){entry.key, {actor->id, entry.counter}};
-}
-
-roost_status observed_locate(const roost_filter *base, struct located *located, const struct causal_context *space,
-                             const uint64_t *positions, uint64_t count)
-{
-    const struct observed *filter = as_const_observed(base);
-    const roost_allocator *allocator = &base->environment.allocator;
-    struct locating locating = {filter, located};
-    struct rank_map map;
-    *located = (struct located){0};
-    if (count == 0)
-        return ROOST_OK;
-    if (!rank_map_init(&map, filter, space))
-        return ROOST_NO_MEMORY;
-    struct rank_set set = rank_set_of(positions, count, space->dots, filter->store->count(filter), allocator);
-    located->list = memory_allocate(allocator, count * sizeof *located->list);
-    if (located->list)
-        visit_wanted(filter, &map, is_in_set, &set, list_entry, &locating);
-    memory_release(allocator, set.bits);
-    rank_map_release(&map);
-    return located->list ? ROOST_OK : ROOST_NO_MEMORY;
-}
-
-/* Actors have other numbers in other filters. */
-static bool drop_entry(struct observed *filter, const struct located_entry *located)
-{
-    uint32_t number = actors_find(&filter->actors, located->dot.actor);
-    struct entry entry = {.key = located->key, .number = number, .counter = (uint32_t)located->dot.counter};
-    return number != NO_ACTOR && filter->store->drop(filter, entry);
-}
-
-roost_status observed_drop_located(roost_filter *base, bool *changed, struct located located)
-{
-    struct observed *filter = as_observed(base);
-    for (uint64_t i = 0; i < located.count; i++)
-        if (!own_class(filter, located.list[i].key))
-            return ROOST_NO_MEMORY;
-    for (uint64_t i = 0; i < located.count; i++)
-        *changed |= drop_entry(filter, &located.list[i]);
-    return ROOST_OK;
-}
-
-/* Drops the dots of these ranks, ascending. */
-roost_status observed_resolve_positions(roost_filter *base, bool *changed, const struct causal_context *space,
-                                        const uint64_t *positions, uint64_t count)
-{
-    struct located located;
-    roost_status status = observed_locate(base, &located, space, positions, count);
-    if (status == ROOST_OK)
-        status = observed_drop_located(base, changed, located);
-    memory_release(&base->environment.allocator, located.list);
     return status;
 }
