@@ -184,7 +184,7 @@ bench-growth: all
 	@packaging/dependencies repro
 	@packaging/compile build bench/roost-bench
 	@build/bench/roost-bench --curve bench/growth.csv
-	@gnuplot bench/growth.gnuplot
+	@eval/draw.py bench/growth.gnuplot
 
 bench-small: all
 	@packaging/compile build bench/roost-bench
@@ -241,10 +241,11 @@ docs:
 
 repro: all
 	@packaging/dependencies repro
-	@packaging/compile build eval/roost-eval
+	@packaging/compile build eval/roost-eval bench/roost-quotient
 	@build/eval/roost-eval --full --jobs $$(nproc) --out eval/results
+	@build/bench/roost-quotient eval/results/quotient-filter.csv
 	@if test -f build/roost.so; then eval/counters.py --out eval/results; fi
-	@for script in eval/*.gnuplot; do gnuplot $$script; done
+	@eval/draw.py
 	@eval/page.py
 
 exhaust: all

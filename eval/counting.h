@@ -17,7 +17,7 @@ struct counting {
     /* Figure 14 */
     unsigned operations, retries_here, retries_after_merge, retries_unmerged, kills;
     struct {
-        int64_t expected, with_window, without;
+        int64_t expected, value, due_twice, without; /* due twice: attempts where nobody had heard of the first */
     } points[FIGURE_POINTS];
     int64_t final_value, final_attempts;
     bool replicas_agree;

@@ -27,7 +27,7 @@ set key inside center center horizontal Left reverse maxrows 2 samplen 2.4 width
 plot for [f in filters] NaN with lines linewidth 4 linecolor rgb colour(f) title f, \
      NaN with linespoints linewidth 2.2 linecolor rgb ink pointtype 7 pointsize 0.9 title "apart", \
      NaN with linespoints dashtype 2 linewidth 1.6 linecolor rgb ink pointtype 6 pointsize 0.9 title "meeting", \
-     NaN with lines linestyle 2 title "aim of most: 2.5"
+     NaN with lines linestyle 2 title "aim: 2.5, unless told"
 
 unset label 1
 load "eval/picture-style.gp"
@@ -48,7 +48,13 @@ do for [i = 1:2] {
     set rmargin at screen left + 0.42
     set title titles[i] offset 0,-0.6
     if (i == 1) { set ylabel "times one filter" offset 1,0 } else { unset ylabel }
+    if (i == 2) {
+        set label 3 "aim of ScGBF, apart: 10" at 248, 10 right offset 0,0.6 textcolor rgb ink
+        set label 4 "meeting: 3" at 248, 3 right offset 0,0.6 textcolor rgb ink
+    }
     plot 2.5 with lines linestyle 2, \
+         i == 2 ? 10 : NaN with lines dashtype 3 linewidth 2 linecolor rgb blue, \
+         i == 2 ? 3 : NaN with lines dashtype 3 linewidth 2 linecolor rgb blue, \
          for [f in filters] csv using (column(4) / 1000):(row(f, splits[i], "apart", column(12))) with linespoints linewidth 2.2 linecolor rgb colour(f) pointtype 7 pointsize 0.9, \
          for [f in filters] csv using (column(4) / 1000):(row(f, splits[i], "meeting", column(12))) with linespoints dashtype 2 linewidth 1.6 linecolor rgb colour(f) pointtype 6 pointsize 0.9
 }

@@ -171,7 +171,7 @@ def figure_def():
         + grid(["merge every"] + [power(every) for every in EVERY], body)
         + [""]
         + prose(
-            f"""All local: {local}. ScORCF is below the picture: {short(small)} at most, by its state. In all {runs} runs
+            f"""All local: {local}. ScORCF errs too seldom to be measured: {short(small)} at most, by its state. In all {runs} runs
         {kept}; {count(missing)} of the keys {'is' if missing == 0 else 'are'} missing, and the replicas
         {'agree' if apart == 0 else f'DISAGREE in {apart} cells'}."""
         )

@@ -311,12 +311,15 @@ class Speaker:
 
     def pipeline(self, commands):
         """The answers to commands that are sent at once."""
+        self.send(commands)
+        return [self.read() for _ in commands]
+
+    def send(self, commands):
         request = b""
         for arguments in commands:
             parts = [str(a).encode() if not isinstance(a, bytes) else a for a in arguments]
             request += b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(p), p) for p in parts)
         self.socket.sendall(request)
-        return [self.read() for _ in commands]
 
     def read(self):
         line = self.file.readline()
