@@ -29,7 +29,7 @@ from regions import ROOST  # noqa: E402
 from servers import KIND, Server, Speaker, free_port, servers, wait_for  # noqa: E402
 
 BATCH, PROBES = 100, 50  # elements of a command; probes a second
-KINDS = {"bloom": ("SCALABLE", "CAPACITY", 1000000, "WRITERS", 2), "orcuckoo": ("KIND", "orcuckoo", "SCALABLE", "CAPACITY", 1000000, "WRITERS", 2)}
+KINDS = {"bloom": ("KIND", "bloom", "SCALABLE", "CAPACITY", 1000000, "WRITERS", 2), "orcuckoo": ("KIND", "orcuckoo", "SCALABLE", "CAPACITY", 1000000, "WRITERS", 2)}
 
 
 class Link:
