@@ -406,7 +406,7 @@ static roost_status read_lists(struct prefix_reader *prefixes, struct range_list
             return status;
         lists->ends[length] = prefixes->count - begin;
     }
-    lists->prefixes = prefixes->prefixes + begin;
+    lists->prefixes = begin ? prefixes->prefixes + begin : prefixes->prefixes; /* which is NULL before there is one */
     prefixes->range++;
     return ROOST_OK;
 }
@@ -469,7 +469,7 @@ static roost_status read_next_range(struct prefix_reader *prefixes)
     if (status != ROOST_OK)
         return status;
     const bool one_list = prefixes->census.shortest == prefixes->census.longest;
-    prefixes->sorted = prefixes->prefixes + (one_list ? 0 : prefixes->room);
+    prefixes->sorted = one_list || !prefixes->prefixes ? prefixes->prefixes : prefixes->prefixes + prefixes->room;
     if (!one_list)
         sort_lists(prefixes->sorted, &lists, prefixes->census);
     return is_disjoint(prefixes) ? end_range(prefixes) : ROOST_CORRUPT;

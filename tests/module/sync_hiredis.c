@@ -21,7 +21,7 @@ static const struct kind {
 } kinds[] = {
     {"sync-bloom", "CAPACITY 20000", {.kind = ROOST_BLOOM, .layout = ROOST_BLOCKED, .capacity = 20000, .fpr = 0.01}},
     {"sync-scalable",
-     "SCALABLE CAPACITY 500 WRITERS 4",
+     "KIND bloom SCALABLE CAPACITY 500 WRITERS 4",
      {.kind = ROOST_BLOOM, .layout = ROOST_BLOCKED, .capacity = 500, .fpr = 0.01, .scalable = true, .writers = 4}},
     {"sync-cuckoo",
      "KIND cuckoo CAPACITY 20000",
