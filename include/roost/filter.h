@@ -88,6 +88,17 @@ typedef enum roost_schedule {
     ROOST_GENTLE = 3, /* cuckoo kinds only: most of it within the capacity, or nearly equal parts if that is unknown */
 } roost_schedule;
 
+/*
+ * What holds where replicas add and remove an element at the same time, neither having seen the other. (A removal that
+ * has seen an addition always removes it, and an addition that has seen a removal always adds.) The numbers are those of
+ * frames and are pinned.
+ */
+typedef enum roost_semantics {
+    ROOST_ADD_WINS = 0,         /* the element is in; a removal leaves nothing behind */
+    ROOST_REMOVE_WINS = 1,      /* the element is out, until it is added again by a replica that has seen the removal */
+    ROOST_LAST_WRITER_WINS = 2, /* the later change holds: roost_filter_set_time */
+} roost_semantics;
+
 /* How two states compare in the order of the lattice. */
 typedef enum roost_order {
     ROOST_EQUAL = 0,      /* the states are equal */
@@ -117,6 +128,7 @@ typedef struct roost_config {
     uint32_t bucket_size;      /* cuckoo only: 1, 2, 4 or 8 slots */
     uint32_t entry_bits;       /* orcuckoo only: 64, or 32 (multiset, fingerprints of 8 bits); 0: 64 */
     bool multiset;             /* orcuckoo only: equal elements are kept and counted apart */
+    roost_semantics semantics; /* orcuckoo, scalable, not a multiset; others are ROOST_ADD_WINS */
     bool scalable;             /* grows as elements come; `capacity` is that of the beginning */
     uint32_t writers;          /* scalable only: how many replicas add at the same time, 1 to 1024; 0: 4 */
     uint32_t growth;         /* scalable only: the capacity of each table (cuckoo: each level), in multiples of the one
@@ -255,7 +267,7 @@ ROOST_API uint64_t roost_filter_count_hash(const roost_filter *filter, roost_has
  * that this replica has seen, so adding it over and over costs nothing. (In a scalable set that several replicas have
  * filled beyond what each may, the new dot may come beside the old one, until the element is removed.)
  *
- * Errors: ROOST_UNSUPPORTED, and as roost_filter_add.
+ * Errors: ROOST_UNSUPPORTED, also where removals are recorded (roost_semantics), and as roost_filter_add.
  */
 ROOST_API roost_status roost_filter_add_dot(roost_filter *filter, roost_dot *dot, const void *key, size_t size);
 
@@ -264,10 +276,14 @@ ROOST_API roost_status roost_filter_add_dot_hash(roost_filter *filter, roost_dot
 
 /*
  * Removes every addition of the element that this replica has seen; one made elsewhere at the same time survives (add
- * wins). `*changed` (may be NULL) tells whether anything was there. Remove only what was added: an element that was
+ * wins). `*changed` (may be NULL) tells whether the element was there. Remove only what was added: an element that was
  * not, and that roost_filter_contains reports nevertheless, takes with it the element that it was mistaken for.
  *
- * Errors: ROOST_UNSUPPORTED.
+ * With ROOST_REMOVE_WINS and ROOST_LAST_WRITER_WINS a removal is recorded, also that of an element that is not there,
+ * since it may have been added elsewhere: the state changes even if `*changed` is false, and it takes memory as an
+ * addition does.
+ *
+ * Errors: ROOST_UNSUPPORTED; where removals are recorded as roost_filter_add.
  */
 ROOST_API roost_status roost_filter_remove(roost_filter *filter, bool *changed, const void *key, size_t size);
 
@@ -302,7 +318,7 @@ ROOST_API roost_status roost_filter_remove_one_hash(roost_filter *filter, bool *
  * multiset no other element is affected; in a set an addition may stand for two elements that the filter cannot tell
  * apart, as for roost_filter_remove.
  *
- * Errors: ROOST_UNSUPPORTED.
+ * Errors: ROOST_UNSUPPORTED, also where removals are recorded (roost_semantics).
  */
 ROOST_API roost_status roost_filter_remove_dot(roost_filter *filter, bool *changed, const void *key, size_t size,
                                                roost_dot dot);

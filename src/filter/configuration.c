@@ -10,6 +10,8 @@
 /* Beside the kind: it grows, by tables or in one table of prefixes. */
 #define SERIES   0x10
 #define PREFIXES 0x20
+/* And an observed-remove set whose semantics are not add-wins. */
+#define SEMANTICS 0x80
 
 roost_environment environment_or_default(const roost_environment *environment)
 {
@@ -33,6 +35,7 @@ void write_configuration(const roost_filter *filter, struct bit_writer *writer)
 {
     const roost_config *config = filter->config;
     uint8_t form = filter->kind->has_prefixes ? PREFIXES : config->scalable ? SERIES : 0;
+    form |= config->semantics ? SEMANTICS : 0;
     write_byte(writer, (uint8_t)config->kind | form);
     write_byte(writer, (uint8_t)config->layout);
     write_varint(writer, config->capacity);
@@ -45,14 +48,16 @@ void write_configuration(const roost_filter *filter, struct bit_writer *writer)
         write_byte(writer, (uint8_t)config->growth);
         write_byte(writer, (uint8_t)config->schedule);
     }
+    if (config->semantics)
+        write_byte(writer, (uint8_t)config->semantics);
     filter->kind->encoding.write_geometry(filter, writer);
 }
 
 roost_config read_configuration(struct bit_reader *reader, bool *has_prefixes)
 {
     roost_config config = {0};
-    uint8_t kind = read_byte(reader), form = kind & (SERIES | PREFIXES);
-    config.kind = kind & ~form;
+    uint8_t kind = read_byte(reader), form = kind & (SERIES | PREFIXES), semantics = kind & SEMANTICS;
+    config.kind = kind & ~form & ~semantics;
     config.scalable = form != 0;
     *has_prefixes = form == PREFIXES;
     reader->failed |= form == (SERIES | PREFIXES);
@@ -67,6 +72,10 @@ roost_config read_configuration(struct bit_reader *reader, bool *has_prefixes)
         config.writers = writers <= UINT32_MAX ? (uint32_t)writers : 0;
         config.growth = read_byte(reader);
         config.schedule = read_byte(reader);
+    }
+    if (semantics) {
+        config.semantics = read_byte(reader);
+        reader->failed |= config.semantics == ROOST_ADD_WINS; /* which has a form without */
     }
     return config;
 }

@@ -25,15 +25,15 @@
 
 #define MAGIC          "Rost"
 #define MAGIC_BYTES    4
-#define FRAME_VERSION  4 /* the latest that there is */
+#define FRAME_VERSION  5 /* the latest that there is */
 #define CHECKSUM_BYTES 8
 #define LARGEST_HEADER (MAGIC_BYTES + 2 + 10)
 #define WITH_IMPORTED  0x40 /* the first byte of a body with imported parts */
 #define SECTION_HEADER (1 + 8)
 
 /* Kinds that came later have a later version, so that programs that do not know them report the version: windows that
-   grow have version 2, filters that are sets of prefixes version 3, any with imported parts version 4. A body begins
-   with the kind of the filter, or with imported parts. */
+   grow have version 2, filters that are sets of prefixes version 3, any with imported parts version 4, sets with other
+   semantics than add-wins version 5. A body begins with the kind of the filter, or with imported parts. */
 static uint8_t version_of(enum frame_type type, const uint8_t *body, size_t size)
 {
     static const uint8_t growing_window = 0x10 | ROOST_WINDOW, growing_counter = 0x10 | ROOST_COUNTER;
@@ -42,6 +42,8 @@ static uint8_t version_of(enum frame_type type, const uint8_t *body, size_t size
         return 1;
     if (body[0] == WITH_IMPORTED)
         return 4;
+    if (body[0] & 0x80)
+        return 5;
     return body[0] & 0x20 ? 3 : body[0] == growing_window || body[0] == growing_counter ? 2 : 1;
 }
 

@@ -7,6 +7,7 @@
 
 #include "../growing/growing_cuckoo.h"
 #include "../growing/growing_orcuckoo.h"
+#include "../growing/semantics.h"
 #include "../window/forgetful.h"
 
 enum form { FIXED, SERIES, PREFIXES, FORMS };
@@ -44,7 +45,8 @@ roost_status open_configured(roost_filter **filter, struct bit_reader *reader, c
     bool has_prefixes;
     roost_config config = read_configuration(reader, &has_prefixes);
     const struct filter_kind *kind = kind_of(config.kind, has_prefixes ? PREFIXES : config.scalable ? SERIES : FIXED);
-    if (reader->failed || !kind || !has_capacity(kind, &config) || !kind->lifecycle.is_resolved(&config))
+    if (reader->failed || !kind || !has_capacity(kind, &config) || !semantics_fit(&config) ||
+        !kind->lifecycle.is_resolved(&config))
         return ROOST_CORRUPT;
     return kind->lifecycle.open(filter, &config, environment, reader);
 }
@@ -55,7 +57,7 @@ roost_status roost_filter_new(roost_filter **filter, const roost_config *config,
     roost_config resolved = *config;
     roost_environment complete = environment_or_default(environment);
     const struct filter_kind *kind = kind_for(config);
-    if (!kind || !has_capacity(kind, config))
+    if (!kind || !has_capacity(kind, config) || !semantics_fit(config))
         return ROOST_INVALID;
     roost_status status = kind->lifecycle.resolve(&resolved);
     return status != ROOST_OK ? status : kind->lifecycle.open(filter, &resolved, &complete, NULL);

@@ -17,8 +17,8 @@
  *     halving (the thesis)   1 / 2^(i + 1)                 1, 11, 21
  *
  * Level i has room for `growth`^i times the capacity at least; its prefixes have the fewest bits with which that holds,
- * and no fewer than those of the level before. Levels of equal length add up. Growth ends with prefixes of 60 bits,
- * after 64 levels, and for gentle parts after 41.
+ * and no fewer than those of the level before. Levels of equal length add up. Growth ends with prefixes of 60 bits
+ * (of 59 where removals have those of 60: semantics.h), after 64 levels, and for gentle parts after 41.
  *
  * A rate above 1/16 is kept at 1/16, which is better than what was asked for: prefixes need a few bits to choose their
  * buckets by. Observed-remove sets err once in 2^20 at most, multisets once in 2^13, whatever was asked for:
@@ -28,6 +28,7 @@
  */
 #include "budget.h"
 
+#include "semantics.h"
 #include "../base/binary64.h"
 #include "../filter/configuration.h"
 
@@ -88,11 +89,12 @@ static uint64_t wanted(const roost_config *config, unsigned level)
 void budget_of(struct budget *budget, const roost_config *config)
 {
     unsigned length = 1, level = 0;
+    const unsigned longest = longest_addition(config->semantics);
     *budget = (struct budget){{0}};
     for (uint64_t part; (part = part_of(config, level)) != 0; level++) {
-        while (length <= MOST_LENGTH && room_of(config, part, length) < wanted(config, level))
+        while (length <= longest && room_of(config, part, length) < wanted(config, level))
             length++;
-        if (length > MOST_LENGTH)
+        if (length > longest)
             return;
         budget->capacity[length] += room_of(config, part, length);
     }

@@ -25,6 +25,9 @@
  * multiset every copy has an entry and remove_one takes one, so that elements which share a prefix lose nothing to each
  * other, but for removals of what was never added, or of all copies; one error in 2^13 is enough.
  *
+ * *Remove-wins*. Where the filter was made so, a removal leaves an entry of its own, with a prefix of 60 bits, which the
+ * next addition of the element supersedes; semantics.h says why that is all. What follows is written for both.
+ *
  * Any length with room will do; the filter goes on with the one that it used last. When that is full it looks for the
  * shortest, but leaves out those that have become too short for the table (tagged.c), whose entries have no slots.
  *
@@ -36,6 +39,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "semantics.h"
 #include "../base/hash.h"
 #include "../filter/configuration.h"
 
@@ -163,16 +167,18 @@ static roost_status growing_open(roost_filter **opened, const roost_config *give
                                  struct bit_reader *frame)
 {
     roost_config config = *given;
-    uint8_t multiset = frame ? read_byte(frame) : config.multiset;
+    uint8_t multiset = frame && !config.semantics ? read_byte(frame) : config.multiset;
     if (multiset > 1 || (frame && frame->failed))
         return ROOST_CORRUPT;
     config.multiset = multiset == 1;
     return open_with(opened, &config, environment);
 }
 
+/* Sets with other semantics are no multisets. */
 static void growing_write_geometry(const roost_filter *filter, struct bit_writer *writer)
 {
-    write_byte(writer, filter->config->multiset);
+    if (!filter->config->semantics)
+        write_byte(writer, filter->config->multiset);
 }
 
 static roost_status open_alike(roost_filter **opened, const struct observed *filter)
@@ -386,6 +392,45 @@ static const struct entry_store growing_store = {
     .fewest_bits = fewest_bits,
 };
 
+/* ---- members ----------------------------------------------------------------------------------------------------- */
+
+static roost_semantics semantics_of(const struct growing_orcuckoo *filter)
+{
+    return filter->observed.base.config->semantics;
+}
+
+static uint64_t count_removals(const struct growing_orcuckoo *filter, const uint64_t *counts)
+{
+    return records_removals(semantics_of(filter)) ? counts[REMOVAL_LENGTH] : 0;
+}
+
+static bool is_removed(const struct growing_orcuckoo *filter, uint64_t hash)
+{
+    return records_removals(semantics_of(filter)) && tagged_set_has_prefix(&filter->set, removal_of(hash));
+}
+
+static bool contains_hash(const struct growing_orcuckoo *filter, uint64_t hash)
+{
+    return tagged_set_contains(&filter->set, hash) && is_member(semantics_of(filter), is_removed(filter, hash));
+}
+
+static void growing_contains(const roost_filter *base, bool *found, const roost_hash *hashes, size_t count)
+{
+    const struct growing_orcuckoo *filter = as_const_growing_orcuckoo(base);
+    tagged_set_contains_many(&filter->set, found, hashes, count);
+    if (!records_removals(semantics_of(filter)))
+        return;
+    for (size_t i = 0; i < count; i++)
+        found[i] = found[i] && is_member(semantics_of(filter), is_removed(filter, hashes[i].high));
+}
+
+static uint64_t growing_count(const roost_filter *base, roost_hash hash)
+{
+    const struct growing_orcuckoo *filter = as_const_growing_orcuckoo(base);
+    return base->config->multiset ? tagged_set_count_covering(&filter->set, hash.high)
+                                  : contains_hash(filter, hash.high);
+}
+
 /* ---- add --------------------------------------------------------------------------------------------------------- */
 
 /* `counts` are those of the prefixes of each length. */
@@ -452,20 +497,29 @@ static bool put_over(struct growing_orcuckoo *filter, struct prefix_entry entry,
     return false;
 }
 
-/* Drops what the newcomer's prefix covers, but for itself. */
-static void drop_covered(struct growing_orcuckoo *filter, struct prefix_entry entry, uint64_t hash,
-                         struct prefix_entry *covering, uint32_t count)
+/* Of entries that cover a hash, drops those that the newcomer supersedes, but for itself; whether there were any. */
+static bool drop_some(struct growing_orcuckoo *filter, struct prefix_entry entry, const struct prefix_entry *covering,
+                      uint32_t count)
 {
-    for (;;) {
-        bool dropped = false;
-        for (uint32_t i = 0; i < count; i++)
-            if (covers_prefix(entry.prefix, covering[i].prefix) &&
-                (covering[i].prefix != entry.prefix || covering[i].tag != entry.tag))
-                dropped |= drop(&filter->observed, entry_of_prefix(covering[i]));
-        if (!dropped || count < MOST_COVERING - 1)
-            return;
+    bool dropped = false;
+    for (uint32_t i = 0; i < count; i++)
+        if (supersedes(semantics_of(filter), entry.prefix, covering[i].prefix) &&
+            (covering[i].prefix != entry.prefix || covering[i].tag != entry.tag))
+            dropped |= drop(&filter->observed, entry_of_prefix(covering[i]));
+    return dropped;
+}
+
+/* The same of all of them, of which some are given. Removals are asked for by their prefix as well: thousands of shorter
+   prefixes, as a stranger may send, must not hide them. */
+static void drop_superseded(struct growing_orcuckoo *filter, struct prefix_entry entry, uint64_t hash,
+                            struct prefix_entry *covering, uint32_t count)
+{
+    while (drop_some(filter, entry, covering, count) && count >= MOST_COVERING - 1)
         count = tagged_set_covering(&filter->set, hash, covering, MOST_COVERING);
-    }
+    while (is_removed(filter, hash) &&
+           drop_some(filter, entry, covering,
+                     tagged_set_of_prefix(&filter->set, removal_of(hash), covering, MOST_COVERING)))
+        continue;
 }
 
 static ALWAYS_INLINE void count_in(struct observed *observed, struct entry entry)
@@ -475,22 +529,15 @@ static ALWAYS_INLINE void count_in(struct observed *observed, struct entry entry
     note_change(observed, CHANGE_LIVE, entry.key, entry.number, entry.counter);
 }
 
-static roost_status add_hash(struct growing_orcuckoo *filter, uint64_t hash, bool *fresh)
+/* The next entry of this replica, of an element with this hash, which those given cover: in place of what it
+   supersedes. */
+static ALWAYS_INLINE roost_status put_newcomer(struct growing_orcuckoo *filter, uint64_t prefix, uint64_t hash,
+                                               struct prefix_entry *covering, uint32_t count)
 {
     struct observed *observed = &filter->observed;
-    struct prefix_entry covering[MOST_COVERING];
-    roost_status status = ready_actor(observed);
-    if (status != ROOST_OK)
-        return status;
-    uint32_t count =
-        tagged_set_contains(&filter->set, hash) ? tagged_set_covering(&filter->set, hash, covering, MOST_COVERING) : 0;
-    bool is_set = !observed->base.config->multiset;
-    struct entry entry = {observed->number, observed->counter + 1, 0};
-    uint64_t prefix = choose_prefix(filter, hash, covering, count);
-    if (!prefix)
-        return ROOST_FULL;
-    entry.key = prefix_position(prefix);
-    *fresh = count == 0 || !is_set;
+    const bool is_set = !observed->base.config->multiset;
+    const struct entry entry = {observed->number, observed->counter + 1, prefix_position(prefix)};
+    roost_status status = ROOST_OK;
     if (!own_hash(filter, hash))
         return ROOST_NO_MEMORY;
     if (count == 0)
@@ -500,9 +547,31 @@ static roost_status add_hash(struct growing_orcuckoo *filter, uint64_t hash, boo
     if (status != ROOST_OK)
         return status;
     if (is_set && count > 0)
-        drop_covered(filter, prefix_entry_of(entry), hash, covering, count);
+        drop_superseded(filter, prefix_entry_of(entry), hash, covering, count);
     count_in(observed, entry);
     return ROOST_OK;
+}
+
+static uint32_t find_covering(const struct growing_orcuckoo *filter, uint64_t hash,
+                              struct prefix_entry covering[MOST_COVERING])
+{
+    return tagged_set_contains(&filter->set, hash) ? tagged_set_covering(&filter->set, hash, covering, MOST_COVERING)
+                                                   : 0;
+}
+
+static roost_status add_hash(struct growing_orcuckoo *filter, uint64_t hash, bool *fresh)
+{
+    struct observed *observed = &filter->observed;
+    struct prefix_entry covering[MOST_COVERING];
+    roost_status status = ready_actor(observed);
+    if (status != ROOST_OK)
+        return status;
+    uint32_t count = find_covering(filter, hash, covering);
+    uint64_t prefix = choose_prefix(filter, hash, covering, count);
+    if (!prefix)
+        return ROOST_FULL;
+    *fresh = count == 0 || observed->base.config->multiset || is_removed(filter, hash);
+    return put_newcomer(filter, prefix, hash, covering, count);
 }
 
 /* Those that are new and only take a slot, from the first on. Returns how many. */
@@ -551,12 +620,14 @@ static roost_status growing_add_dot(roost_filter *base, roost_dot *dot, roost_ha
 {
     struct growing_orcuckoo *filter = as_growing_orcuckoo(base);
     bool fresh;
+    if (records_removals(semantics_of(filter))) /* one addition alone could not be removed */
+        return ROOST_UNSUPPORTED;
     roost_status status = add_hash(filter, hash.high, &fresh);
     *dot = status == ROOST_OK ? (roost_dot){filter->observed.actor, filter->observed.counter} : (roost_dot){0, 0};
     return status;
 }
 
-/* ---- remove and look up ------------------------------------------------------------------------------------------ */
+/* ---- remove ------------------------------------------------------------------------------------------------------ */
 
 static bool remove_hash(roost_filter *base, uint64_t hash)
 {
@@ -574,9 +645,37 @@ static bool remove_hash(roost_filter *base, uint64_t hash)
     return removed;
 }
 
+/* The removal gets an entry in place of all that it has seen of the element. */
+static roost_status record_removal(roost_filter *base, uint64_t hash, bool *removed)
+{
+    struct growing_orcuckoo *filter = as_growing_orcuckoo(base);
+    struct prefix_entry covering[MOST_COVERING];
+    const bool was_there = contains_hash(filter, hash);
+    roost_status status = ready_actor(&filter->observed);
+    if (status == ROOST_OK)
+        status = put_newcomer(filter, removal_of(hash), hash, covering, find_covering(filter, hash, covering));
+    if (status != ROOST_OK)
+        return status;
+    *removed = was_there;
+    tagged_set_shrink(&filter->set, base, removal_of(hash));
+    return ROOST_OK;
+}
+
+static roost_status record_removals(roost_filter *base, bool *changed, const roost_hash *hashes, size_t count)
+{
+    roost_status status = ROOST_OK;
+    for (size_t i = 0; i < count && status == ROOST_OK; i++) {
+        bool removed;
+        status = record_removal(base, hashes[i].high, changed ? &changed[i] : &removed);
+    }
+    return status;
+}
+
 static roost_status growing_remove(roost_filter *base, bool *changed, const roost_hash *hashes, size_t count)
 {
     struct growing_orcuckoo *filter = as_growing_orcuckoo(base);
+    if (records_removals(semantics_of(filter)))
+        return record_removals(base, changed, hashes, count);
     for (size_t i = 0; i < count; i++)
         if (!own_hash(filter, hashes[i].high))
             return ROOST_NO_MEMORY;
@@ -624,6 +723,8 @@ static roost_status growing_remove_dot(roost_filter *base, bool *changed, roost_
     struct growing_orcuckoo *filter = as_growing_orcuckoo(base);
     uint64_t room[MOST_LENGTH + 1];
     uint32_t number = actors_find(&filter->observed.actors, dot.actor);
+    if (records_removals(semantics_of(filter)))
+        return ROOST_UNSUPPORTED;
     if (number == NO_ACTOR || dot.counter == 0 || dot.counter > UINT32_MAX)
         return ROOST_OK;
     if (!own_hash(filter, hash.high))
@@ -638,17 +739,6 @@ static roost_status growing_remove_dot(roost_filter *base, bool *changed, roost_
             tagged_set_shrink(&filter->set, base, prefix);
     }
     return ROOST_OK;
-}
-
-static void growing_contains(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count)
-{
-    tagged_set_contains_many(&as_const_growing_orcuckoo(filter)->set, found, hashes, count);
-}
-
-static uint64_t growing_count(const roost_filter *base, roost_hash hash)
-{
-    uint64_t copies = tagged_set_count_covering(&as_const_growing_orcuckoo(base)->set, hash.high);
-    return base->config->multiset ? copies : copies > 0;
 }
 
 /* ---- report ------------------------------------------------------------------------------------------------------ */
@@ -672,7 +762,7 @@ static void growing_brief(const roost_filter *base, roost_info *info)
     uint64_t classes = 0, room[MOST_LENGTH + 1];
     const uint64_t *counts = tagged_set_counts(&filter->set, room);
     observed_info(&filter->observed, info);
-    for (unsigned length = 0; length <= MOST_LENGTH; length++) {
+    for (unsigned length = 0; length <= longest_addition(semantics_of(filter)); length++) {
         info->fpr_now += ldexp((double)counts[length], -(int)length);
         info->growth_limit += capacities_of(filter)[length];
         classes += counts[length];
@@ -689,11 +779,17 @@ static void growing_brief(const roost_filter *base, roost_info *info)
     info->promise_holds = info->fpr_now <= base->config->fpr;
 }
 
+/* A removal counts as an element where no addition covers it, and hides one where an addition does. */
 static void growing_info(const roost_filter *base, roost_info *info)
 {
+    const struct growing_orcuckoo *filter = as_const_growing_orcuckoo(base);
+    uint64_t room[MOST_LENGTH + 1];
     growing_brief(base, info);
-    if (!base->config->multiset)
-        info->elements = (double)(info->inserted = tagged_set_elements(&as_const_growing_orcuckoo(base)->set));
+    if (base->config->multiset)
+        return;
+    uint64_t removals = count_removals(filter, tagged_set_counts(&filter->set, room));
+    uint64_t elements = tagged_set_elements(&filter->set);
+    info->elements = (double)(info->inserted = elements > removals ? elements - removals : 0);
 }
 
 static roost_status growing_check(const roost_filter *base)

@@ -50,7 +50,7 @@ static bool is_of(const struct shared *shared, const roost_config *config, const
     const roost_config *a = &shared->config;
     const roost_environment *b = &shared->environment;
     return shared->cut == cut && a->kind == config->kind && a->multiset == config->multiset &&
-           a->capacity == config->capacity && a->fpr == config->fpr && a->seed == config->seed &&
+           a->semantics == config->semantics && a->capacity == config->capacity && a->fpr == config->fpr && a->seed == config->seed &&
            a->writers == config->writers && a->growth == config->growth && a->schedule == config->schedule &&
            b->random_seed == environment->random_seed && b->memory_limit == environment->memory_limit &&
            b->kicks == environment->kicks && b->entropy.context == environment->entropy.context &&
@@ -69,6 +69,7 @@ static void shared_init(struct shared *shared, const roost_config *config, const
                                     .seed = config->seed,
                                     .scalable = true,
                                     .multiset = config->multiset,
+                                    .semantics = config->semantics,
                                     .writers = config->writers,
                                     .growth = config->growth,
                                     .schedule = config->schedule};

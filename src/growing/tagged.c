@@ -183,18 +183,25 @@ static bool has_prefix(const struct segment *segment, uint64_t prefix)
            (segment->crowd && stash_contains(&segment->crowd->stash, prefix));
 }
 
-/* Of those in the crowd, which cover a hash. */
+/* Of those in the crowd, which have a prefix. */
+static uint32_t crowd_of_prefix(const struct crowd *crowd, uint64_t prefix, struct prefix_entry *entries, uint32_t most)
+{
+    uint32_t count = 0;
+    uint64_t at = stash_find_class(&crowd->stash, prefix);
+    while (at != NO_NODE && count < most) {
+        const struct stash_node *held = &crowd->stash.nodes[at];
+        entries[count++] = (struct prefix_entry){held->key, held->tag};
+        at = held->next ? held->next - 1 : NO_NODE;
+    }
+    return count;
+}
+
+/* And which cover a hash. */
 static uint32_t crowd_covering(const struct crowd *crowd, uint64_t hash, struct prefix_entry *entries, uint32_t most)
 {
     uint32_t count = 0;
-    for (unsigned length = 64; count < most && next_length(crowd, &length);) {
-        uint64_t at = stash_find_class(&crowd->stash, prefix_of(hash, length));
-        while (at != NO_NODE && count < most) {
-            const struct stash_node *held = &crowd->stash.nodes[at];
-            entries[count++] = (struct prefix_entry){held->key, held->tag};
-            at = held->next ? held->next - 1 : NO_NODE;
-        }
-    }
+    for (unsigned length = 64; count < most && next_length(crowd, &length);)
+        count += crowd_of_prefix(crowd, prefix_of(hash, length), entries + count, most - count);
     return count;
 }
 
@@ -207,6 +214,26 @@ uint32_t tagged_covering(const struct prefix_table *table, uint64_t hash, struct
     if (segment->crowd)
         count += crowd_covering(segment->crowd, hash, entries + count, most - count);
     return count;
+}
+
+uint32_t tagged_of_prefix(const struct prefix_table *table, uint64_t prefix, struct prefix_entry *entries,
+                          uint32_t most)
+{
+    struct prefix_entry covering[TAGGED_AT_ONCE];
+    uint32_t kept = 0;
+    if (!table->root)
+        return 0;
+    const struct segment *segment = find_segment(table->root, first_covered(prefix));
+    uint32_t count = segment_covering(segment, first_covered(prefix), covering, TAGGED_AT_ONCE);
+    for (uint32_t i = 0; i < count && kept < most; i++)
+        if (covering[i].prefix == prefix)
+            entries[kept++] = covering[i];
+    return segment->crowd ? kept + crowd_of_prefix(segment->crowd, prefix, entries + kept, most - kept) : kept;
+}
+
+bool tagged_has_prefix(const struct prefix_table *table, uint64_t prefix)
+{
+    return table->root && has_prefix(find_segment(table->root, first_covered(prefix)), prefix);
 }
 
 uint64_t tagged_count_covering(const struct prefix_table *table, uint64_t hash)

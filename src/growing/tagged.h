@@ -38,6 +38,10 @@ void tagged_shrink(struct prefix_table *table, uint64_t prefix);
 /* Entries whose prefixes cover a hash: at most so many of them; how many there are. */
 uint32_t tagged_covering(const struct prefix_table *table, uint64_t hash, struct prefix_entry *entries, uint32_t most);
 uint64_t tagged_count_covering(const struct prefix_table *table, uint64_t hash);
+/* The same of this very prefix; whether there is one. */
+uint32_t tagged_of_prefix(const struct prefix_table *table, uint64_t prefix, struct prefix_entry *entries,
+                          uint32_t most);
+bool tagged_has_prefix(const struct prefix_table *table, uint64_t prefix);
 
 /* Whatever becomes of memory, so many more entries can be put. */
 roost_status tagged_reserve(struct prefix_table *table, uint64_t count);

@@ -267,6 +267,26 @@ uint32_t tagged_set_covering(const struct tagged_set *set, uint64_t hash, struct
     return count;
 }
 
+uint32_t tagged_set_of_prefix(const struct tagged_set *set, uint64_t prefix, struct prefix_entry *entries,
+                              uint32_t most)
+{
+    const struct prefix_entry *list = entries_listed(set);
+    uint32_t count = 0;
+    if (is_in_table(set))
+        return tagged_of_prefix(set->table, prefix, entries, most);
+    for (unsigned i = find_number(set, prefix); i < set->listed && list[i].prefix == prefix && count < most; i++)
+        entries[count++] = list[i];
+    return count;
+}
+
+bool tagged_set_has_prefix(const struct tagged_set *set, uint64_t prefix)
+{
+    if (is_in_table(set))
+        return tagged_has_prefix(set->table, prefix);
+    unsigned place = find_number(set, prefix);
+    return place < set->listed && entries_listed(set)[place].prefix == prefix;
+}
+
 uint64_t tagged_set_count_covering(const struct tagged_set *set, uint64_t hash)
 {
     struct prefix_entry entries[MOST_TAGS_LISTED];

@@ -69,6 +69,9 @@ static inline void tagged_set_contains_many(const struct tagged_set *set, bool *
 bool tagged_set_holds(const struct tagged_set *set, struct prefix_entry entry);
 uint32_t tagged_set_covering(const struct tagged_set *set, uint64_t hash, struct prefix_entry *entries, uint32_t most);
 uint64_t tagged_set_count_covering(const struct tagged_set *set, uint64_t hash);
+uint32_t tagged_set_of_prefix(const struct tagged_set *set, uint64_t prefix, struct prefix_entry *entries,
+                              uint32_t most);
+bool tagged_set_has_prefix(const struct tagged_set *set, uint64_t prefix);
 size_t tagged_set_put_entries(struct tagged_set *set, const struct prefix_entry *entries, size_t count);
 roost_status tagged_set_put(struct tagged_set *set, const roost_filter *owner, struct prefix_entry entry,
                             uint64_t most_bytes);

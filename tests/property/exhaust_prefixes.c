@@ -20,6 +20,9 @@
  * through bytes, are the larger row; compare is the order of the rows; no length has more different prefixes than its
  * writers may add, and nobody more than the budget; no addition hides an element that was there.
  *
+ * Where removals have entries (remove-wins), the last of the lengths is theirs: a removal is a dot as an addition is,
+ * kills what it has seen of its element, and hides what it has not.
+ *
  * What is left out: kicks, of which tables so small need none (tests/unit/test_tagged_table.c), restarts.
  */
 #include <string.h>
@@ -28,6 +31,7 @@
 #include "growing/growing_cuckoo.h"
 #include "growing/growing_orcuckoo.h"
 #include "growing/directory.h"
+#include "growing/semantics.h"
 
 enum {
     MOST_REPLICAS = 3,
@@ -36,6 +40,7 @@ enum {
     COUNTERS = 6, /* additions of one replica */
     JOURNAL = 64,
     NONE = LENGTHS,
+    REMOVAL = LENGTHS - 1, /* the length of removals, where they have entries */
 };
 enum standing { UNSEEN, LIVE, DEAD };
 
@@ -75,6 +80,7 @@ struct setting {
     uint8_t lengths[LENGTHS], room[LENGTHS]; /* 0: those that the configuration comes to */
     uint32_t target, segments;               /* entries of a segment; how many segments there are at first */
     uint32_t depth, deep;
+    bool removals; /* have entries: remove-wins */
 };
 
 struct universe {
@@ -85,7 +91,7 @@ struct universe {
     uint64_t room[LENGTHS];
     roost_hash hashes[KEYS];
     struct hash_set worlds, rows, frames, pairs;
-    uint64_t transitions, merged, delivered, removed, supersedings, longer, full, cut, reshaped;
+    uint64_t transitions, merged, delivered, removed, supersedings, longer, full, cut, reshaped, hidden, readded;
     uint64_t drawn; /* whose actor is drawn next */
 };
 
@@ -110,6 +116,17 @@ static bool row_lacks(const struct row *row, const struct row *other)
 static bool removable(const struct universe *universe)
 {
     return universe->setting->kind == ROOST_ORCUCKOO;
+}
+
+static bool removal_wins(const struct universe *universe)
+{
+    return universe->setting->removals;
+}
+
+/* The lengths of additions come first. */
+static uint32_t addition_lengths(const struct universe *universe)
+{
+    return removal_wins(universe) ? REMOVAL : LENGTHS;
 }
 
 /* Whether two elements have one prefix of this length. */
@@ -146,13 +163,25 @@ static uint32_t copies_in(const struct universe *universe, const struct facts *f
     return copies;
 }
 
+/* Additions that are live. */
+static uint32_t additions_of(const struct universe *universe, const struct facts *facts, const struct row *row,
+                             uint32_t key)
+{
+    uint32_t copies = 0;
+    for (uint32_t length = 0; length < addition_lengths(universe); length++)
+        copies += copies_in(universe, facts, row, length, key);
+    return copies;
+}
+
+static bool is_removed(const struct universe *universe, const struct facts *facts, const struct row *row, uint32_t key)
+{
+    return removal_wins(universe) && copies_in(universe, facts, row, REMOVAL, key) > 0;
+}
+
 static uint32_t copies_of(const struct universe *universe, const struct facts *facts, const struct row *row,
                           uint32_t key)
 {
-    uint32_t copies = 0;
-    for (uint32_t length = 0; length < LENGTHS; length++)
-        copies += copies_in(universe, facts, row, length, key);
-    return copies;
+    return is_removed(universe, facts, row, key) ? 0 : additions_of(universe, facts, row, key);
 }
 
 /* Different prefixes of a length. */
@@ -176,7 +205,7 @@ static uint32_t entries_of(const struct universe *universe, const struct facts *
     return entries;
 }
 
-/* Of a set: prefixes that no shorter one covers. */
+/* Of a set: prefixes that no shorter one covers; removals hide one each, and do not count. */
 static uint32_t elements_of(const struct universe *universe, const struct facts *facts, const struct row *row)
 {
     uint32_t elements = 0;
@@ -187,7 +216,8 @@ static uint32_t elements_of(const struct universe *universe, const struct facts 
                 before |= copies_in(universe, facts, row, shorter, key) > 0;
             elements += !before && copies_in(universe, facts, row, length, key) > 0;
         }
-    return elements;
+    uint32_t removals = removal_wins(universe) ? prefixes_of(universe, facts, row, REMOVAL) : 0;
+    return elements > removals ? elements - removals : 0;
 }
 
 static struct row row_since(const struct universe *universe, const struct facts *facts, const struct row *now,
@@ -346,7 +376,7 @@ static void must_agree(const struct universe *universe, const struct facts *fact
 static void must_keep_promise(const struct universe *universe, const struct facts *facts, const struct row *row)
 {
     const struct setting *setting = universe->setting;
-    for (uint32_t length = 0; length < LENGTHS; length++) {
+    for (uint32_t length = 0; length < addition_lengths(universe); length++) {
         /* A delta that skips the one before it may bring an addition without the removals before it. */
         for (uint32_t r = 0; r < MOST_REPLICAS && !setting->deltas; r++) {
             struct row own = {0};
@@ -514,19 +544,34 @@ static uint32_t next_counter(const struct row *row, uint32_t replica)
     return counter;
 }
 
+static void note_dot(struct facts *facts, uint32_t replica, uint32_t key, uint32_t length)
+{
+    uint32_t counter = next_counter(&facts->rows[replica], replica);
+    facts->rows[replica].dots[replica][counter] = LIVE;
+    facts->element[replica][counter] = (uint8_t)key;
+    facts->length[replica][counter] = (uint8_t)length;
+}
+
 static void add_dot(struct universe *universe, struct world *world, uint32_t replica, uint32_t key, uint32_t length)
 {
     struct facts *facts = &world->facts;
     struct row *row = &facts->rows[replica];
-    uint32_t counter = next_counter(row, replica);
+    roost_filter *filter = world->filters[replica];
+    bool changed, was = copies_of(universe, facts, row, key) > 0;
     roost_dot dot;
-    must(roost_filter_add_dot_hash(world->filters[replica], &dot, universe->hashes[key]) == ROOST_OK, "add");
-    must(dot.actor == actor_id(replica) && dot.counter == counter + 1, "the dot of an addition");
+    if (removal_wins(universe)) {
+        must(roost_filter_add_dot_hash(filter, &dot, universe->hashes[key]) == ROOST_UNSUPPORTED, "no dots");
+        must(roost_filter_add_hash(filter, &changed, universe->hashes[key]) == ROOST_OK && changed == !was, "add");
+        universe->readded += is_removed(universe, facts, row, key);
+    } else {
+        must(roost_filter_add_dot_hash(filter, &dot, universe->hashes[key]) == ROOST_OK, "add");
+        must(dot.actor == actor_id(replica) && dot.counter == next_counter(row, replica) + 1,
+             "the dot of an addition");
+    }
     if (!universe->setting->multiset)
         universe->supersedings += kill(universe, facts, row, key, length) > 0;
-    row->dots[replica][counter] = LIVE;
-    facts->element[replica][counter] = (uint8_t)key;
-    facts->length[replica][counter] = (uint8_t)length;
+    note_dot(facts, replica, key, length);
+    must(copies_of(universe, facts, row, key) > 0, "an addition is seen where it was made");
 }
 
 /* Budgets by hand end with the last length; those of a configuration go on where the model ends. */
@@ -571,9 +616,27 @@ static bool add(struct universe *universe, struct world *world, uint32_t replica
     return true;
 }
 
+/* A removal that has an entry: it supersedes all that it has seen of the element. */
+static bool record_removal(struct universe *universe, struct world *world, uint32_t replica, uint32_t key)
+{
+    struct facts *facts = &world->facts;
+    struct row *row = &facts->rows[replica];
+    bool changed, was = copies_of(universe, facts, row, key) > 0;
+    if (next_counter(row, replica) == COUNTERS)
+        return false;
+    universe->drawn = actor_id(replica);
+    must(roost_filter_remove_hash(world->filters[replica], &changed, universe->hashes[key]) == ROOST_OK, "remove");
+    must(changed == was, "remove tells whether the element was there");
+    universe->removed += kill(universe, facts, row, key, 0) > 0;
+    note_dot(facts, replica, key, REMOVAL);
+    return true;
+}
+
 static bool take(struct universe *universe, struct world *world, uint32_t replica, uint32_t key)
 {
     bool changed;
+    if (removal_wins(universe))
+        return record_removal(universe, world, replica, key);
     must(roost_filter_remove_hash(world->filters[replica], &changed, universe->hashes[key]) == ROOST_OK, "remove");
     uint32_t killed = kill(universe, &world->facts, &world->facts.rows[replica], key, 0);
     must(changed == (killed > 0), "remove tells whether there was anything");
@@ -651,6 +714,9 @@ static bool merge(struct universe *universe, struct world *world, uint32_t repli
 {
     must(roost_filter_merge(world->filters[replica], NULL, world->filters[from]) == ROOST_OK, "merge");
     row_merge(&world->facts.rows[replica], &world->facts.rows[from]);
+    for (uint32_t key = 0; key < universe->setting->keys; key++)
+        universe->hidden += is_removed(universe, &world->facts, &world->facts.rows[replica], key) &&
+                            additions_of(universe, &world->facts, &world->facts.rows[replica], key) > 0;
     universe->merged++;
     return true;
 }
@@ -669,7 +735,7 @@ static uint32_t choices_of(const struct universe *universe, const struct world *
     case REMOVE_ONE:
         return universe->setting->multiset ? universe->setting->keys : 0;
     case REMOVE_DOT:
-        return removable(universe) ? MOST_REPLICAS * COUNTERS * 2 : 0;
+        return removable(universe) && !removal_wins(universe) ? MOST_REPLICAS * COUNTERS * 2 : 0;
     case DELIVER:
         return world->message != NULL;
     case MERGE:
@@ -788,6 +854,10 @@ static void choose_lengths(struct universe *universe, const roost_filter *filter
         universe->lengths[i] = setting->lengths[i];
         universe->room[i] = setting->room[i];
     }
+    if (removal_wins(universe)) {
+        universe->lengths[REMOVAL] = REMOVAL_LENGTH;
+        universe->room[REMOVAL] = 0;
+    }
 }
 
 static roost_filter *open_filter(struct universe *universe)
@@ -813,6 +883,7 @@ static void universe_open(struct universe *universe, const struct setting *setti
     universe->config = roost_config_default();
     universe->config.kind = setting->kind;
     universe->config.multiset = setting->multiset;
+    universe->config.semantics = setting->removals ? ROOST_REMOVE_WINS : ROOST_ADD_WINS;
     universe->config.scalable = true;
     universe->config.capacity = 1;
     universe->config.writers = setting->writers;
@@ -841,23 +912,27 @@ static struct world first_world(struct universe *universe)
 }
 
 static const struct setting settings[] = {
-    /* name, kind, multiset, deltas, replicas, keys, writers, lengths, room, target, segments, depth, deep */
-    {"set", ROOST_ORCUCKOO, false, false, 2, 4, 2, {0}, {0}, 2048, 0, 4, 7},
-    {"set", ROOST_ORCUCKOO, false, false, 3, 3, 2, {0}, {0}, 1, 0, 4, 6},
-    {"set of short prefixes", ROOST_ORCUCKOO, false, false, 2, 3, 2, {4, 5, 7, 9}, {1, 1, 1, 1}, 1, 0, 5, 7},
-    {"set of prefixes that span", ROOST_ORCUCKOO, false, false, 2, 4, 1, {4, 5, 6, 8}, {1, 1, 2, 1}, 1, 32, 4, 6},
-    {"set, deltas", ROOST_ORCUCKOO, false, true, 2, 3, 2, {4, 6, 9, 11}, {1, 1, 0, 0}, 1, 0, 4, 6},
-    {"set, deltas", ROOST_ORCUCKOO, false, true, 3, 3, 1, {0}, {0}, 1, 0, 3, 5},
-    {"multiset", ROOST_ORCUCKOO, true, false, 2, 3, 1, {0}, {0}, 2, 0, 5, 7},
-    {"multiset of short prefixes", ROOST_ORCUCKOO, true, false, 2, 4, 2, {4, 5, 7, 9}, {1, 1, 0, 0}, 1, 0, 4, 6},
-    {"multiset of prefixes that span", ROOST_ORCUCKOO, true, false, 2, 4, 1, {4, 5, 6, 8}, {1, 1, 1, 1}, 1, 256, 3, 4},
-    {"multiset, deltas", ROOST_ORCUCKOO, true, true, 2, 3, 1, {4, 6, 9, 11}, {1, 1, 1, 1}, 1, 16, 4, 5},
-    {"without removal", ROOST_CUCKOO, false, false, 2, 4, 1, {0}, {0}, 1, 0, 7, 9},
-    {"without removal, deltas", ROOST_CUCKOO, false, true, 3, 4, 3, {0}, {0}, 1, 0, 4, 6},
+    /* name, kind, multiset, deltas, replicas, keys, writers, lengths, room, target, segments, depth, deep, removals */
+    {"set", ROOST_ORCUCKOO, false, false, 2, 4, 2, {0}, {0}, 2048, 0, 4, 7, false},
+    {"set", ROOST_ORCUCKOO, false, false, 3, 3, 2, {0}, {0}, 1, 0, 4, 6, false},
+    {"set of short prefixes", ROOST_ORCUCKOO, false, false, 2, 3, 2, {4, 5, 7, 9}, {1, 1, 1, 1}, 1, 0, 5, 7, false},
+    {"set that spans", ROOST_ORCUCKOO, false, false, 2, 4, 1, {4, 5, 6, 8}, {1, 1, 2, 1}, 1, 32, 4, 6, false},
+    {"set, deltas", ROOST_ORCUCKOO, false, true, 2, 3, 2, {4, 6, 9, 11}, {1, 1, 0, 0}, 1, 0, 4, 6, false},
+    {"set, deltas", ROOST_ORCUCKOO, false, true, 3, 3, 1, {0}, {0}, 1, 0, 3, 5, false},
+    {"multiset", ROOST_ORCUCKOO, true, false, 2, 3, 1, {0}, {0}, 2, 0, 5, 7, false},
+    {"multiset, short", ROOST_ORCUCKOO, true, false, 2, 4, 2, {4, 5, 7, 9}, {1, 1, 0, 0}, 1, 0, 4, 6, false},
+    {"multiset that spans", ROOST_ORCUCKOO, true, false, 2, 4, 1, {4, 5, 6, 8}, {1, 1, 1, 1}, 1, 256, 3, 4, false},
+    {"multiset, deltas", ROOST_ORCUCKOO, true, true, 2, 3, 1, {4, 6, 9, 11}, {1, 1, 1, 1}, 1, 16, 4, 5, false},
+    {"remove-wins", ROOST_ORCUCKOO, false, false, 2, 3, 2, {0}, {0}, 1, 0, 4, 6, true},
+    {"remove-wins", ROOST_ORCUCKOO, false, false, 3, 2, 2, {0}, {0}, 2048, 0, 4, 6, true},
+    {"remove-wins, short", ROOST_ORCUCKOO, false, false, 2, 4, 2, {4, 5, 7, 60}, {1, 1, 1, 0}, 1, 0, 4, 6, true},
+    {"remove-wins, deltas", ROOST_ORCUCKOO, false, true, 2, 3, 1, {4, 6, 9, 60}, {1, 1, 1, 0}, 1, 16, 4, 5, true},
+    {"without removal", ROOST_CUCKOO, false, false, 2, 4, 1, {0}, {0}, 1, 0, 7, 9, false},
+    {"without removal, deltas", ROOST_CUCKOO, false, true, 3, 4, 3, {0}, {0}, 1, 0, 4, 6, false},
 };
 
 static uint64_t total_merged, total_delivered, total_removed, total_superseded, total_longer, total_full, total_cut,
-    total_reshaped;
+    total_reshaped, total_hidden, total_readded;
 
 static void run_setting(const struct setting *setting, uint8_t listed, const char *form)
 {
@@ -882,6 +957,8 @@ static void run_setting(const struct setting *setting, uint8_t listed, const cha
     total_full += universe.full;
     total_cut += universe.cut;
     total_reshaped += universe.reshaped;
+    total_hidden += universe.hidden;
+    total_readded += universe.readded;
     for (uint32_t r = 0; r < setting->replicas; r++)
         roost_filter_free(world.filters[r]);
     free(universe.worlds.hashes);
@@ -899,12 +976,15 @@ int main(int argc, char **argv)
             run_setting(&settings[i], listed[i % sizeof listed], argc > 1 ? argv[1] : "");
     }
     must(total_merged > 1000 && total_delivered > 1000 && total_removed > 1000 && total_superseded > 1000 &&
-             total_longer > 1000 && total_full > 10 && total_cut > 1000 && total_reshaped > 1000,
+             total_longer > 1000 && total_full > 10 && total_cut > 1000 && total_reshaped > 1000 &&
+             total_hidden > 1000 && total_readded > 1000,
          "the walk did real work");
     printf("ok - prefixes: %llu merges, %llu deltas, %llu removals, %llu supersedings, %llu longer prefixes, %llu "
-           "refusals, %llu segments cut, %llu lists that became tables or tables lists: every law held\n",
+           "refusals, %llu segments cut, %llu lists that became tables or tables lists, %llu additions hidden by "
+           "removals, %llu elements added again: every law held\n",
            (unsigned long long)total_merged, (unsigned long long)total_delivered, (unsigned long long)total_removed,
            (unsigned long long)total_superseded, (unsigned long long)total_longer, (unsigned long long)total_full,
-           (unsigned long long)total_cut, (unsigned long long)total_reshaped);
+           (unsigned long long)total_cut, (unsigned long long)total_reshaped, (unsigned long long)total_hidden,
+           (unsigned long long)total_readded);
     return 0;
 }
