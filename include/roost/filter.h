@@ -90,8 +90,8 @@ typedef enum roost_schedule {
 
 /*
  * What holds where replicas add and remove an element at the same time, neither having seen the other. (A removal that
- * has seen an addition always removes it, and an addition that has seen a removal always adds.) The numbers are those of
- * frames and are pinned.
+ * has seen an addition always removes it, and an addition that has seen a removal always adds.) The numbers are those
+ * of frames and are pinned.
  */
 typedef enum roost_semantics {
     ROOST_ADD_WINS = 0,         /* the element is in; a removal leaves nothing behind */
@@ -259,6 +259,16 @@ ROOST_API uint64_t roost_filter_count(const roost_filter *filter, const void *ke
 
 /* As roost_filter_count, for the hash of a key. */
 ROOST_API uint64_t roost_filter_count_hash(const roost_filter *filter, roost_hash hash);
+
+/*
+ * Sets the time of the changes that follow, of a filter with ROOST_LAST_WRITER_WINS: `now` is in microseconds since an
+ * epoch that all replicas share, 1970 for instance. Call it before additions and removals. A change never counts as
+ * earlier than what this replica has seen, whatever the clock says: it is later than all changes of the element, and as
+ * late as all others. Without a call changes are ordered by that alone. Times from 2^55 on, in the year 3111, are
+ * refused by the change (ROOST_CLOCK). The time belongs to this object and is not part of a frame; for other filters
+ * the call does nothing.
+ */
+ROOST_API void roost_filter_set_time(roost_filter *filter, uint64_t now);
 
 /* ---- dots and removal: observed-remove filters; other kinds return ROOST_UNSUPPORTED ---------------------------- */
 

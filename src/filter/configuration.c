@@ -60,7 +60,7 @@ roost_config read_configuration(struct bit_reader *reader, bool *has_prefixes)
     config.kind = kind & ~form & ~semantics;
     config.scalable = form != 0;
     *has_prefixes = form == PREFIXES;
-    reader->failed |= form == (SERIES | PREFIXES);
+    reader->failed |= form == (SERIES | PREFIXES) || (semantics && form != PREFIXES);
     config.layout = read_byte(reader);
     config.capacity = read_varint(reader);
     config.fpr = double_of_bits(read_fixed64(reader));

@@ -226,6 +226,12 @@ void roost_filter_contains_many(const roost_filter *filter, bool *found, const r
     run_in_spans(&filter->environment.common->executor, look_keys_up, &all, count, KEYS_OF_TASK);
 }
 
+void roost_filter_set_time(roost_filter *filter, uint64_t now)
+{
+    if (filter->kind->set.set_time)
+        filter->kind->set.set_time(filter, now);
+}
+
 uint64_t roost_filter_count_hash(const roost_filter *filter, roost_hash hash)
 {
     return filter->kind->removal.count ? filter->kind->removal.count(filter, hash)

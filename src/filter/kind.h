@@ -94,6 +94,8 @@ struct filter_set {
     void (*contains)(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count);
     /* The capacity as it is now; NULL where it never grows. */
     uint64_t (*capacity)(const roost_filter *filter);
+    /* What time it is, for the changes that follow; NULL where they have none. */
+    void (*set_time)(roost_filter *filter, uint64_t now);
 };
 
 /* Only for kinds whose elements can be removed. */

@@ -1,21 +1,22 @@
 /*
  * The table of all kinds. Frames and `roost_filter_new` find the kind of a filter here, by its code, by whether it
  * grows, and how: a kind that has a table of prefixes is made of it, and frames of the series that it had before are
- * still read. A new kind is one more line.
+ * still read. Sets in which the last writer wins have a table of stamps. A new kind is one more line.
  */
 #include "kinds.h"
 
 #include "../growing/growing_cuckoo.h"
 #include "../growing/growing_orcuckoo.h"
+#include "../growing/last_writer.h"
 #include "../growing/semantics.h"
 #include "../window/forgetful.h"
 
-enum form { FIXED, SERIES, PREFIXES, FORMS };
+enum form { FIXED, SERIES, PREFIXES, STAMPS, FORMS };
 
 static const struct filter_kind *const filter_kinds[][FORMS] = {
     {&bloom_kind, &series_bloom_kind},
     {&gcuckoo_kind, &series_gcuckoo_kind, &growing_cuckoo_kind},
-    {&orcuckoo_kind, &series_orcuckoo_kind, &growing_orcuckoo_kind},
+    {&orcuckoo_kind, &series_orcuckoo_kind, &growing_orcuckoo_kind, &last_writer_kind},
     {&window_kind, &growing_window_kind},
     {&counter_kind, &growing_counter_kind},
 };
@@ -31,6 +32,8 @@ static const struct filter_kind *kind_of(roost_kind code, enum form form)
 /* The kind of a new filter. */
 static const struct filter_kind *kind_for(const roost_config *config)
 {
+    if (config->semantics == ROOST_LAST_WRITER_WINS)
+        return kind_of(config->kind, STAMPS);
     const struct filter_kind *prefixes = kind_of(config->kind, PREFIXES);
     return config->scalable && prefixes ? prefixes : kind_of(config->kind, config->scalable ? SERIES : FIXED);
 }
@@ -44,7 +47,8 @@ roost_status open_configured(roost_filter **filter, struct bit_reader *reader, c
 {
     bool has_prefixes;
     roost_config config = read_configuration(reader, &has_prefixes);
-    const struct filter_kind *kind = kind_of(config.kind, has_prefixes ? PREFIXES : config.scalable ? SERIES : FIXED);
+    enum form form = has_prefixes ? PREFIXES : config.scalable ? SERIES : FIXED;
+    const struct filter_kind *kind = kind_of(config.kind, config.semantics == ROOST_LAST_WRITER_WINS ? STAMPS : form);
     if (reader->failed || !kind || !has_capacity(kind, &config) || !semantics_fit(&config) ||
         !kind->lifecycle.is_resolved(&config))
         return ROOST_CORRUPT;

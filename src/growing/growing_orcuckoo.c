@@ -25,8 +25,8 @@
  * multiset every copy has an entry and remove_one takes one, so that elements which share a prefix lose nothing to each
  * other, but for removals of what was never added, or of all copies; one error in 2^13 is enough.
  *
- * *Remove-wins*. Where the filter was made so, a removal leaves an entry of its own, with a prefix of 60 bits, which the
- * next addition of the element supersedes; semantics.h says why that is all. What follows is written for both.
+ * *Remove-wins*. Where the filter was made so, a removal leaves an entry of its own, with a prefix of 60 bits, which
+ * the next addition of the element supersedes; semantics.h says why that is all. What follows is written for both.
  *
  * Any length with room will do; the filter goes on with the one that it used last. When that is full it looks for the
  * shortest, but leaves out those that have become too short for the table (tagged.c), whose entries have no slots.
@@ -288,12 +288,9 @@ static size_t next_dots(const struct observed *filter, struct entry_walk *walk, 
 
 uint64_t bytes_for_set(const struct growing_orcuckoo *filter)
 {
-    const struct prefix_table *table = is_in_table(&filter->set) ? filter->set.table : NULL;
     uint64_t limit = filter->observed.base.environment.common->memory_limit;
-    uint64_t rest = sizeof *filter + observed_bytes_beside(&filter->observed);
-    rest += table ? sizeof *table : 0;
-    rest += table && table->crowd ? tagged_bytes(table) - table->bytes : 0;
-    return limit > rest ? limit - rest : 0;
+    uint64_t beside = sizeof *filter + observed_bytes_beside(&filter->observed);
+    return tagged_set_bytes_left(&filter->set, limit > beside ? limit - beside : 0);
 }
 
 static void limit_table(struct growing_orcuckoo *filter)
@@ -509,8 +506,8 @@ static bool drop_some(struct growing_orcuckoo *filter, struct prefix_entry entry
     return dropped;
 }
 
-/* The same of all of them, of which some are given. Removals are asked for by their prefix as well: thousands of shorter
-   prefixes, as a stranger may send, must not hide them. */
+/* The same of all of them, of which some are given. Removals are asked for by their prefix as well: thousands of
+   shorter prefixes, as a stranger may send, must not hide them. */
 static void drop_superseded(struct growing_orcuckoo *filter, struct prefix_entry entry, uint64_t hash,
                             struct prefix_entry *covering, uint32_t count)
 {

@@ -21,9 +21,9 @@
  *
  * *Remove-wins* is that of AntidoteDB's set_rw: an addition cancels the removals that its replica has seen, and an
  * element is in if an addition is left and no removal. A removal has a dot as an addition has, so that its entry is
- * superseded, merged and sent as any other, and the lattice is the one of add-wins. Which of the two an entry records is
- * told by its prefix: additions have at most 59 bits (budget.c), removals 60. So nothing in the table, in frames or in
- * deltas has another form, and a look-up still reads slots only.
+ * superseded, merged and sent as any other, and the lattice is the one of add-wins. Which of the two an entry records
+ * is told by its prefix: additions have at most 59 bits (budget.c), removals 60. So nothing in the table, in frames or
+ * in deltas has another form, and a look-up asks for no dots.
  *
  *     A: add x (A1), sent to B       A: A1 live
  *     B: remove x (B1)               B: A1 dead, B1 live: out
@@ -42,12 +42,12 @@
  * segment; until the element is added again. There are as many as different elements were removed last. So removing
  * what was never there costs as much, and must be recorded too: it may have been added where nobody looked.
  *
- * *Last-writer-wins* keeps no causal context. Time is passed in by the caller and never goes back: the next stamp of a
- * replica is later than every stamp that it has seen, or the caller's time if that is later still (a hybrid logical
- * clock: Kulkarni, Demirbas, Madappa, Avva, Leone, 2014). So a change supersedes whatever its replica has seen, and of
- * concurrent changes the one with the later time holds. Of two at the same microsecond the addition does: a stamp is
- * twice its time, and one more if it adds, so that two equal stamps are equal changes and need no actor to tell them
- * apart.
+ * *Last-writer-wins* keeps no causal context. Time is passed in by the caller and never goes back: a change is later
+ * than all that its replica has seen of the element, no earlier than anything else that it has seen, and no earlier
+ * than what the caller's clock says (a hybrid logical clock: Kulkarni, Demirbas, Madappa, Avva, Leone, 2014). So it
+ * supersedes whatever its replica has seen, and of concurrent changes the one with the later time holds. Of two at the
+ * same microsecond the addition does: a stamp is twice its time, and one more if it adds, so that two equal stamps are
+ * equal changes and need no actor to tell them apart.
  */
 #ifndef GROWING_SEMANTICS_H
 #define GROWING_SEMANTICS_H
@@ -59,8 +59,8 @@
 static inline bool semantics_fit(const roost_config *config)
 {
     return config->semantics == ROOST_ADD_WINS ||
-           (config->semantics == ROOST_REMOVE_WINS && config->kind == ROOST_ORCUCKOO && config->scalable &&
-            !config->multiset);
+           ((config->semantics == ROOST_REMOVE_WINS || config->semantics == ROOST_LAST_WRITER_WINS) &&
+            config->kind == ROOST_ORCUCKOO && config->scalable && !config->multiset);
 }
 
 /* ---- entries with dots: add-wins and remove-wins ----------------------------------------------------------------- */
@@ -135,10 +135,12 @@ static inline bool is_stamp(uint64_t stamp)
     return time_of_stamp(stamp) >= 1 && stamp >> STAMP_BITS == 0;
 }
 
-/* The time of the next change of a replica that has seen this stamp, 0 for none; above MOST_TIME: there is none. */
-static inline uint64_t next_time(uint64_t now, uint64_t latest)
+/* The time of an element's next change, at a replica that has seen these stamps, of any element and of this one; 0:
+   none. Above MOST_TIME: there is none. */
+static inline uint64_t next_time(uint64_t now, uint64_t latest, uint64_t before)
 {
-    uint64_t next = time_of_stamp(latest) + 1;
+    uint64_t next = time_of_stamp(before) + 1;
+    next = time_of_stamp(latest) > next ? time_of_stamp(latest) : next;
     return now > next ? now : next;
 }
 

@@ -50,14 +50,15 @@ static bool is_of(const struct shared *shared, const roost_config *config, const
     const roost_config *a = &shared->config;
     const roost_environment *b = &shared->environment;
     return shared->cut == cut && a->kind == config->kind && a->multiset == config->multiset &&
-           a->semantics == config->semantics && a->capacity == config->capacity && a->fpr == config->fpr && a->seed == config->seed &&
-           a->writers == config->writers && a->growth == config->growth && a->schedule == config->schedule &&
-           b->random_seed == environment->random_seed && b->memory_limit == environment->memory_limit &&
-           b->kicks == environment->kicks && b->entropy.context == environment->entropy.context &&
-           b->entropy.draw == environment->entropy.draw && b->journal == environment->journal &&
-           b->journal_part == environment->journal_part && b->most_moved == environment->most_moved &&
-           b->count == environment->count && b->executor.context == environment->executor.context &&
-           b->executor.run == environment->executor.run && b->executor.threads == environment->executor.threads;
+           a->semantics == config->semantics && a->capacity == config->capacity && a->fpr == config->fpr &&
+           a->seed == config->seed && a->writers == config->writers && a->growth == config->growth &&
+           a->schedule == config->schedule && b->random_seed == environment->random_seed &&
+           b->memory_limit == environment->memory_limit && b->kicks == environment->kicks &&
+           b->entropy.context == environment->entropy.context && b->entropy.draw == environment->entropy.draw &&
+           b->journal == environment->journal && b->journal_part == environment->journal_part &&
+           b->most_moved == environment->most_moved && b->count == environment->count &&
+           b->executor.context == environment->executor.context && b->executor.run == environment->executor.run &&
+           b->executor.threads == environment->executor.threads;
 }
 
 static void shared_init(struct shared *shared, const roost_config *config, const roost_environment *environment,

@@ -503,6 +503,14 @@ uint64_t tagged_set_bytes(const struct tagged_set *set)
     return is_in_table(set) ? sizeof *set->table + tagged_bytes(set->table) : bytes_of_list(set->room);
 }
 
+uint64_t tagged_set_bytes_left(const struct tagged_set *set, uint64_t limit)
+{
+    const struct prefix_table *table = is_in_table(set) ? set->table : NULL;
+    uint64_t rest = table ? sizeof *table : 0;
+    rest += table && table->crowd ? tagged_bytes(table) - table->bytes : 0;
+    return limit > rest ? limit - rest : 0;
+}
+
 uint64_t tagged_set_bytes_with(const struct tagged_set *set, uint64_t more)
 {
     const struct prefix_table none = {.count = 0};

@@ -115,6 +115,8 @@ roost_status tagged_set_copy(struct tagged_set *copy, const roost_filter *owner,
 bool tagged_set_move(struct tagged_set *set, const struct memory_mover *mover, uint64_t place);
 
 uint64_t tagged_set_bytes(const struct tagged_set *set);
+/* What the list may take, or the segments of the table, where all of the set may take so much. */
+uint64_t tagged_set_bytes_left(const struct tagged_set *set, uint64_t limit);
 uint64_t tagged_set_bytes_with(const struct tagged_set *set, uint64_t more);
 uint64_t tagged_set_crowd(const struct tagged_set *set);
 double tagged_set_load(const struct tagged_set *set);

@@ -565,8 +565,7 @@ static void add_dot(struct universe *universe, struct world *world, uint32_t rep
         universe->readded += is_removed(universe, facts, row, key);
     } else {
         must(roost_filter_add_dot_hash(filter, &dot, universe->hashes[key]) == ROOST_OK, "add");
-        must(dot.actor == actor_id(replica) && dot.counter == next_counter(row, replica) + 1,
-             "the dot of an addition");
+        must(dot.actor == actor_id(replica) && dot.counter == next_counter(row, replica) + 1, "the dot of an addition");
     }
     if (!universe->setting->multiset)
         universe->supersedings += kill(universe, facts, row, key, length) > 0;
