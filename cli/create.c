@@ -24,7 +24,7 @@
 #define SHORT_ENTRY_BITS    8
 
 static struct {
-    unsigned kind, layout, bucket, entry, growth, schedule; /* 0: not given */
+    unsigned kind, layout, bucket, entry, growth, schedule, semantics; /* 0: not given */
     uint64_t capacity, bits, writers;
     double fpr;
     struct seed_option seed;
@@ -82,6 +82,15 @@ static const struct option options[] = {
      .type = OPTION_BOOLEAN,
      .place = &settings.multiset,
      .help = "of an orcuckoo filter: a key that is added twice is contained twice"},
+    {.name = "semantics",
+     .type = OPTION_CHOICE,
+     .place = &settings.semantics,
+     .value = "S",
+     .help = "of an orcuckoo filter that grows: what holds where one replica adds a key and another removes it at the "
+             "same time. add-wins (default): the key is in; remove-wins: it is out, until it is added again; "
+             "last-writer-wins: the later of the two, by the clocks of their machines. The latter two keep an entry "
+             "for each removal",
+     .choices = semantics_names},
     {.name = "entry",
      .type = OPTION_CHOICE,
      .place = &settings.entry,
@@ -141,9 +150,16 @@ static bool options_fit_kind(roost_kind kind)
         return complain("--bucket", "only for --kind cuckoo and orcuckoo");
     if (kind != ROOST_ORCUCKOO && settings.multiset)
         return complain("--multiset", "only for --kind orcuckoo");
+    if (kind != ROOST_ORCUCKOO && settings.semantics)
+        return complain("--semantics", "only for --kind orcuckoo");
     if (kind != ROOST_ORCUCKOO && settings.entry)
         return complain("--entry", "only for --kind orcuckoo");
     return true;
+}
+
+static roost_semantics chosen_semantics(void)
+{
+    return settings.semantics ? (roost_semantics)(settings.semantics - 1) : ROOST_ADD_WINS;
 }
 
 /* Without a capacity a filter grows. What grows is a cuckoo filter, unless another kind is asked for. */
@@ -169,6 +185,12 @@ static bool options_fit_growth(roost_kind kind)
         return complain("--bits", "not for a cuckoo filter that grows: give --capacity without --scalable, or --fpr");
     if (is_to_grow() && settings.bucket && kind != ROOST_BLOOM)
         return complain("--bucket", "not for a cuckoo filter that grows: give --capacity without --scalable");
+    if (!is_to_grow() && chosen_semantics() != ROOST_ADD_WINS)
+        return complain("--semantics", "a filter of fixed size is add-wins; for %s add --scalable",
+                        semantics_name(chosen_semantics()));
+    if (settings.multiset && chosen_semantics() != ROOST_ADD_WINS)
+        return complain("--semantics", "a multiset is add-wins; leave --multiset out for %s",
+                        semantics_name(chosen_semantics()));
     if (is_to_grow() && settings.entry)
         return complain("--entry", "not for a filter that grows, whose entries are as wide as they must be");
     return true;
@@ -225,6 +247,7 @@ static bool configure(roost_config *config)
     config->bucket_size = power_of_two(settings.bucket, config->bucket_size);
     config->entry_bits = settings.entry == ENTRY_32 ? 32 : settings.entry == ENTRY_64 ? 64 : 0;
     config->multiset = settings.multiset;
+    config->semantics = chosen_semantics();
     config->seed = settings.seed.given ? settings.seed.seed : config->seed;
     if (is_to_grow())
         configure_growth(config);

@@ -129,6 +129,7 @@ static void print_replica_json(struct json *json, const struct facts *facts)
     }
     if (facts->config->kind == ROOST_ORCUCKOO) {
         json_bool(json, "multiset", facts->config->multiset);
+        json_text(json, "semantics", semantics_name(facts->config->semantics));
         json_count(json, "entry_bits", facts->config->entry_bits);
         json_count(json, "actors", facts->info.actors);
         json_count(json, "dots", facts->info.dots);
@@ -200,9 +201,11 @@ static void print_cuckoo(const struct facts *facts, const char *entries, const c
 {
     char buckets[COUNT_ROOM];
     if (has_prefixes(facts)) {
-        printf(LABEL "scalable %s%s: hash prefixes of %u to %u bits\n", "kind",
+        printf(LABEL "scalable %s%s%s%s: hash prefixes of %u to %u bits\n", "kind",
                facts->config->kind == ROOST_ORCUCKOO ? "orcuckoo" : "cuckoo",
-               facts->config->multiset ? ", a multiset" : "", facts->info.shortest_prefix, facts->info.longest_prefix);
+               facts->config->multiset ? ", a multiset" : "", facts->config->semantics ? ", " : "",
+               facts->config->semantics ? semantics_name(facts->config->semantics) : "", facts->info.shortest_prefix,
+               facts->info.longest_prefix);
         printf(LABEL "%s prefixes, %s of the slots\n", "load", entries, load);
         return;
     }
@@ -269,7 +272,7 @@ static void print_causal_context(const struct facts *facts)
 {
     char actors[THINGS_ROOM], dots[THINGS_ROOM], gaps[THINGS_ROOM];
     format_things(actors, facts->info.actors, "actor");
-    format_things(dots, facts->info.dots, "addition");
+    format_things(dots, facts->info.dots, facts->config->semantics ? "change" : "addition");
     format_things(gaps, facts->info.gaps, "gap");
     printf(LABEL "%s by %s, %s\n", "causal context", dots, actors, gaps);
     printf(LABEL "%s\n", "actor", facts->actor[0] ? facts->actor : "none yet");
@@ -288,7 +291,7 @@ static void print_replica(const struct facts *facts)
     char changes[THINGS_ROOM], peers[THINGS_ROOM];
     format_things(changes, facts->info.journal, "change");
     format_things(peers, facts->peers, "peer");
-    if (facts->config->kind == ROOST_ORCUCKOO)
+    if (facts->config->kind == ROOST_ORCUCKOO && facts->config->semantics != ROOST_LAST_WRITER_WINS)
         print_causal_context(facts);
     if (keeps_quota(facts))
         print_writers(facts);

@@ -12,6 +12,7 @@
 #include "cli/file/filter_file.h"
 #include "cli/base/threads.h"
 #include "cli/base/interrupt.h"
+#include "cli/base/machine.h"
 #include "cli/base/messages.h"
 #include "cli/base/numbers.h"
 #include "cli/base/progress.h"
@@ -49,6 +50,7 @@ static bool apply_to_block(const struct changing *changing, struct line_block *b
     const struct filter_file *file = changing->file;
     if (block->no_memory)
         return complain_of_status(file->name, ROOST_NO_MEMORY);
+    roost_filter_set_time(file->filter, machine_time());
     if (changing->hashes)
         return change->apply_hashes(file->name, file->filter, block->marks, block->hashes, block->count);
     return change->apply(file->name, file->filter, block->marks, block->lines, block->count);
@@ -98,8 +100,9 @@ static bool change_all(const struct key_change *change, const struct filter_file
 
 static bool is_worth_saving(const struct key_change *change, const roost_filter *filter, const struct tally *tally)
 {
-    bool renewed = change->renews && tally->keys > 0 && roost_filter_get_config(filter)->kind == ROOST_ORCUCKOO;
-    return tally->effective > 0 || renewed;
+    const roost_config *config = roost_filter_get_config(filter);
+    bool renews = (change->renews && config->kind == ROOST_ORCUCKOO) || config->semantics != ROOST_ADD_WINS;
+    return tally->effective > 0 || (renews && tally->keys > 0);
 }
 
 static void report_json(const struct key_change *change, const roost_filter *filter, const struct tally *tally)

@@ -18,7 +18,8 @@ struct key_change {
     const char *verb, *done; /* "add", "added" */
     const char *effect;      /* how a report calls keys that made a difference */
     const char *no_effect;   /* and keys that did not; NULL: left out */
-    bool renews;             /* in an observed-remove filter, even a key without effect changes what has to be saved */
+    bool renews;             /* in an observed-remove filter, even a key without effect changes what has to be saved;
+                                in one that records removals that is so for both */
     bool adds;               /* warns if the promised rate no longer holds then */
     bool verbose, json;
     uint64_t threads; /* of work_on_blocks */

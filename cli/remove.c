@@ -79,8 +79,8 @@ const struct verb verb_remove = {
     .summary = "remove keys from a filter",
     .details =
         "Removes keys from a filter of --kind orcuckoo; KEY is as in roost add. If another replica adds "
-        "the key at the same time, the key stays. Remove only keys that were added: removing a false "
-        "positive removes the key that it collides with.\n\n"
+        "the key at the same time, the key stays, unless the filter was created with other --semantics. Remove only "
+        "keys that were added: removing a false positive removes the key that it collides with.\n\n"
         "Either all keys are removed or, after an error, none. A URL is a filter in servers, as in roost add; there "
         "those before an error stay removed.",
     .options = options,

@@ -22,6 +22,8 @@ static void print_json(const char *name, const struct shards_facts *facts)
     json_count(&json, "nodes", facts->nodes);
     json_text(&json, "kind", kind_name(facts->config.kind));
     json_bool(&json, "scalable", facts->config.scalable);
+    if (facts->config.kind == ROOST_ORCUCKOO)
+        json_text(&json, "semantics", semantics_name(facts->config.semantics));
     json_count(&json, "capacity", facts->capacity);
     json_count(&json, "elements", (uint64_t)llround(facts->elements));
     json_count(&json, "most_elements", (uint64_t)llround(facts->most_elements));
@@ -55,8 +57,9 @@ static void print_table(const struct shards_facts *facts)
     printf(facts->config.scalable ? LABEL "about %s\n" : LABEL "about %s of %s\n", "elements", elements, capacity);
     printf(LABEL "%s promised, %s now: the promise %s\n", "false positives", promised, now,
            facts->promise_holds ? "holds" : "NO LONGER HOLDS");
-    printf(LABEL "%s%s%s\n", "kind", facts->config.scalable ? "scalable " : "", kind_name(facts->config.kind),
-           facts->config.multiset ? ", a multiset" : "");
+    printf(LABEL "%s%s%s%s%s\n", "kind", facts->config.scalable ? "scalable " : "", kind_name(facts->config.kind),
+           facts->config.multiset ? ", a multiset" : "", facts->config.semantics ? ", " : "",
+           facts->config.semantics ? semantics_name(facts->config.semantics) : "");
     print_shards(facts);
     printf(LABEL "%s in memory\n", "size", memory);
     printf(LABEL "0x%llx\n", "seed", (unsigned long long)facts->config.seed);

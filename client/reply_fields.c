@@ -79,10 +79,12 @@ static unsigned choice_in(const redisReply *reply, const char *name, const char 
 bool read_config(roost_config *config, const redisReply *reply)
 {
     double window = fraction_in(reply, "window_seconds");
+    unsigned semantics = choice_in(reply, "semantics", semantics_names); /* servers of earlier versions have no such field */
     *config = (roost_config){
         .kind = kind_in(reply),
         .scalable = number_in(reply, "scalable") != 0,
         .multiset = number_in(reply, "multiset") != 0,
+        .semantics = semantics ? (roost_semantics)(semantics - 1) : ROOST_ADD_WINS,
         .layout = (roost_layout)choice_in(reply, "layout", layout_names),
         .schedule = (roost_schedule)choice_in(reply, "schedule", schedule_names),
         .capacity = number_in(reply, "capacity"),

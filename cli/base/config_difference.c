@@ -70,6 +70,7 @@ bool config_difference(struct difference *difference, const roost_config *ours, 
            differ_in_time(difference, a->window, b->window) ||
            differ_in_count(difference, "number of past slots", a->past, b->past) ||
            differ_in_mode(difference, a->multiset, b->multiset) ||
+           differ_in_word(difference, "semantics", semantics_name(a->semantics), semantics_name(b->semantics)) ||
            (a->entry_bits && b->entry_bits && differ_in_count(difference, "entry", a->entry_bits, b->entry_bits)) ||
            (a->scalable && differ_in_growth(difference, a, b)) ||
            differ_in_count(difference, "bits", a->fingerprint_bits, b->fingerprint_bits) ||

@@ -419,7 +419,7 @@ bool shards_call(struct shards *shards, const char *command, bool repeatable, bo
 static bool same_kind(const roost_config *one, const roost_config *other)
 {
     return one->kind == other->kind && one->scalable == other->scalable && one->multiset == other->multiset &&
-           one->seed == other->seed && (one->fpr == other->fpr || one->fpr <= 0 || other->fpr <= 0);
+           one->semantics == other->semantics && one->seed == other->seed && (one->fpr == other->fpr || one->fpr <= 0 || other->fpr <= 0);
 }
 
 static void add_facts(struct shards_facts *facts, const roost_config *config, const struct redisReply *reply)
@@ -597,6 +597,8 @@ static void put_config(struct word_list *list, const roost_config *config)
     put_number(list, "ENTRY", config->entry_bits);
     if (config->multiset)
         put_word(list, "MULTISET");
+    if (config->semantics)
+        put_pair(list, "SEMANTICS", semantics_name(config->semantics));
     if (config->scalable)
         put_word(list, "SCALABLE");
     put_number(list, "WRITERS", config->writers);

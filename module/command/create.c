@@ -21,6 +21,7 @@ static const char *const kind_words[] = {"bloom", "cuckoo", "orcuckoo", "window"
 static const roost_kind kinds[] = {ROOST_BLOOM, ROOST_CUCKOO, ROOST_ORCUCKOO, ROOST_WINDOW, ROOST_COUNTER};
 static const char *const layout_words[] = {"blocked", "classic", NULL};
 static const char *const schedule_words[] = {"quadratic", "halving", "gentle", NULL};
+static const char *const semantics_words[] = {"add-wins", "remove-wins", "last-writer-wins", NULL};
 
 struct creation {
     roost_config config;
@@ -51,6 +52,13 @@ static const char *read_schedule(struct creation *creation, const RedisModuleStr
     int schedule = argument_among(value, schedule_words);
     creation->config.schedule = (roost_schedule)(schedule + 1);
     return schedule < 0 ? "ERR SCHEDULE must be quadratic, halving or gentle" : NULL;
+}
+
+static const char *read_semantics(struct creation *creation, const RedisModuleString *value)
+{
+    int semantics = argument_among(value, semantics_words);
+    creation->config.semantics = semantics < 0 ? ROOST_ADD_WINS : (roost_semantics)semantics;
+    return semantics < 0 ? "ERR SEMANTICS must be add-wins, remove-wins or last-writer-wins" : NULL;
 }
 
 static const char *read_capacity(struct creation *creation, const RedisModuleString *value)
@@ -157,7 +165,7 @@ static const struct {
     {"BUCKET", read_bucket, UNTIMED, false},     {"ENTRY", read_entry, UNTIMED, false},
     {"WRITERS", read_writers, UNTIMED, false},   {"GROWTH", read_growth, UNTIMED, false},
     {"SCHEDULE", read_schedule, UNTIMED, false}, {"SCALABLE", set_scalable, UNTIMED, true},
-    {"MULTISET", set_multiset, UNTIMED, true},
+    {"MULTISET", set_multiset, UNTIMED, true},   {"SEMANTICS", read_semantics, UNTIMED, false},
 };
 #define OPTIONS (sizeof options / sizeof *options)
 
@@ -216,6 +224,9 @@ static const char *complete_untimed(struct creation *creation)
         config->kind = ROOST_CUCKOO;
     if (config->capacity == 0 && config->kind == ROOST_BLOOM) /* others need none */
         config->capacity = DEFAULT_FIRST_CAPACITY;
+    if (config->semantics && (config->kind != ROOST_ORCUCKOO || !config->scalable || config->multiset))
+        return "ERR SEMANTICS other than add-wins are for KIND orcuckoo, SCALABLE or without CAPACITY, and not for "
+               "MULTISET";
     if (config->entry_bits == 32 && !config->fingerprint_bits)
         config->fingerprint_bits = 8;
     if (!is_given(creation, FPR) && config->fingerprint_bits && !config->scalable)
@@ -268,6 +279,11 @@ const char *layout_word(roost_layout layout)
 const char *schedule_word(roost_schedule schedule)
 {
     return schedule >= ROOST_QUADRATIC && schedule <= ROOST_GENTLE ? schedule_words[schedule - 1] : "none";
+}
+
+const char *semantics_word(roost_semantics semantics)
+{
+    return semantics_words[semantics];
 }
 
 const char *kind_word(roost_kind kind)

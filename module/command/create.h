@@ -10,5 +10,6 @@ int create_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 const char *kind_word(roost_kind kind);
 const char *layout_word(roost_layout layout);
 const char *schedule_word(roost_schedule schedule);
+const char *semantics_word(roost_semantics semantics);
 
 #endif

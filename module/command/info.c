@@ -31,7 +31,7 @@ static void reply_boolean_pair(RedisModuleCtx *ctx, const char *name, bool on)
     RedisModule_ReplyWithBool(ctx, on);
 }
 
-#define CONFIG_PAIRS 13
+#define CONFIG_PAIRS 14
 static void reply_config(RedisModuleCtx *ctx, const roost_config *config)
 {
     reply_text_pair(ctx, "kind", kind_word(config->kind));
@@ -47,6 +47,7 @@ static void reply_config(RedisModuleCtx *ctx, const roost_config *config)
     reply_number_pair(ctx, "entry_bits", config->entry_bits);
     reply_text_pair(ctx, "layout", layout_word(config->layout));
     reply_text_pair(ctx, "schedule", schedule_word(config->schedule));
+    reply_text_pair(ctx, "semantics", semantics_word(config->semantics));
 }
 
 #define STATE_PAIRS 5

@@ -29,6 +29,7 @@ static void set_limit(struct target *target)
 {
     target->filter->value.limit = target->mirrored ? 0 : settings.memory_limit + timed_grant(target->filter->filter);
     timed_bound(target->filter->filter, !target->mirrored);
+    roost_filter_set_time(target->filter->filter, timed_now());
 }
 
 static void lift_limit(struct target *target)
@@ -241,14 +242,17 @@ static roost_status remove_some(roost_filter *filter, bool *changed, const roost
 
 roost_status target_remove(struct target *target, bool *changed, const roost_bytes *keys, size_t count, bool one)
 {
-    bool whole;
+    bool whole, recorded = config_of(target->filter)->semantics != ROOST_ADD_WINS; /* also of what is not there */
     roost_status status = begin_slice(target, &whole);
+    if (recorded)
+        set_limit(target); /* others take no memory */
     for (size_t done = 0; status == ROOST_OK && done < count; done += SLICE) {
         size_t slice = count - done < SLICE ? count - done : SLICE;
         status = remove_some(target->filter->filter, changed + done, keys + done, slice, one);
-        if (any(changed + done, slice))
+        if (recorded || any(changed + done, slice))
             replicate_slice(target, whole);
     }
+    lift_limit(target);
     return status;
 }
 

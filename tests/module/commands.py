@@ -377,7 +377,8 @@ def test_options_of_create():
         for options in ("CAPACITY 100", "CAPACITY 100 FPR 0.001 LAYOUT classic", "KIND cuckoo CAPACITY 100 BUCKET 2",
                         "KIND cuckoo CAPACITY 100 BITS 12", "KIND orcuckoo CAPACITY 100", "KIND orcuckoo MULTISET ENTRY 32 CAPACITY 50",
                         "SCALABLE", "SCALABLE KIND cuckoo GROWTH 4 WRITERS 2", "SCALABLE KIND orcuckoo SCHEDULE halving",
-                        "CAPACITY 10 SEED -1", "", "KIND bloom", "LAYOUT classic", "SCALABLE CAPACITY 64",
+                        "CAPACITY 10 SEED -1", "", "KIND bloom", "LAYOUT classic", "SCALABLE CAPACITY 64", "KIND orcuckoo SEMANTICS add-wins CAPACITY 9",
+                        "KIND orcuckoo SEMANTICS remove-wins", "SCALABLE SEMANTICS last-writer-wins KIND orcuckoo CAPACITY 64",
                         "KIND orcuckoo SCALABLE MULTISET CAPACITY 64"):
             s.client.delete("k")
             assert s("ROOST.CREATE", "k", *options.split()) == b"OK", options
@@ -387,6 +388,8 @@ def test_options_of_create():
                 s("ROOST.ADD", "k", "a")
                 assert s("ROOST.COUNT", "k", "a") == [2 if "MULTISET" in options else 1]
                 assert s("ROOST.REM", "k", "a", "x") == [1, 0] and s("ROOST.EXISTS", "k", "a", "b") == [0, 1]
+            semantics = options.split("SEMANTICS ")[1].split()[0] if "SEMANTICS" in options else "add-wins"
+            assert info_of(s, "k")[b"semantics"].decode() == semantics
             digest = s.digest("k")
             s("DEBUG", "RELOAD")
             assert s.digest("k") == digest, options
@@ -394,6 +397,10 @@ def test_options_of_create():
                 info = dict(zip(*[iter(s("ROOST.INFO", "k"))] * 2))
                 kind = options.split("KIND ")[1].split()[0] if "KIND" in options else "bloom" if "LAYOUT" in options else "cuckoo"
                 assert info[b"scalable"] == 1 and info[b"kind"] == kind.encode(), (options, info)
+        for options in ("SEMANTICS remove-wins", "KIND cuckoo SEMANTICS last-writer-wins", "KIND orcuckoo MULTISET SEMANTICS remove-wins",
+                        "KIND orcuckoo CAPACITY 10 SEMANTICS last-writer-wins"):
+            assert "SEMANTICS other than add-wins are for KIND orcuckoo" in s.error("ROOST.CREATE", "other", *options.split())
+        assert "must be add-wins, remove-wins or" in s.error("ROOST.CREATE", "other", "KIND", "orcuckoo", "SEMANTICS", "mine")
         for options in ("CAPACITY 0", "CAPACITY 10 FPR 2", "KIND cuckoo CAPACITY 10 MULTISET", "CAPACITY 10 WHAT", "CAPACITY",
                         "KIND orcuckoo ENTRY 32 CAPACITY 10", "CAPACITY 10 GROWTH 3 SCALABLE"):
             s.error("ROOST.CREATE", "other", *options.split())
@@ -407,6 +414,32 @@ def test_options_of_create():
         assert s("ROOST.ADD", "all", *keys[50:]) == [1] * 50
         info = dict(zip(*[iter(s("ROOST.INFO", "all", "FULL"))] * 2))
         assert float(info[b"elements"]) == 100 and info[b"entries"] == 200 and info[b"promise_holds"] == 1, info
+
+
+def test_what_wins_is_chosen_at_creation():
+    """Two keys stand for two replicas that add and remove one item without having seen each other."""
+    with server() as s:
+        for semantics, wins in ("add-wins", 1), ("remove-wins", 0), ("last-writer-wins", 0):
+            s.client.delete("a", "b")
+            for key in "a", "b":
+                s("ROOST.CREATE", key, "KIND", "orcuckoo", "SEMANTICS", semantics)
+            s("ROOST.ADD", "a", "x", "y"), s("ROOST.MERGE", "b", s("ROOST.DELTA", "a", "0")[1])
+            s("ROOST.ADD", "a", "x")
+            time.sleep(0.01)  # the later of the two, by the server's clock
+            assert s("ROOST.REM", "b", "x", "never") == [1, 0]
+            s("ROOST.MERGE", "a", s("ROOST.DELTA", "b", "0")[1]), s("ROOST.MERGE", "b", s("ROOST.DELTA", "a", "0")[1])
+            assert s.digest("a") == s.digest("b") and s("ROOST.EXISTS", "a", "x", "y") == [wins, 1], semantics
+            time.sleep(0.01)
+            s("ROOST.ADD", "b", "x"), s("ROOST.MERGE", "a", s("ROOST.DELTA", "b", "0")[1])
+            assert s("ROOST.EXISTS", "a", "x", "y", "never") == [1, 1, 0], semantics
+            s("ROOST.CREATE", "other", "KIND", "orcuckoo", "SEMANTICS", {"add-wins": "remove-wins"}.get(semantics, "add-wins"))
+            s.error("ROOST.MERGE", "other", s("ROOST.DELTA", "a", "0")[1]), s.client.delete("other")
+        s("CONFIG", "SET", "roost.memory-limit", "100kb")
+        for semantics in "remove-wins", "last-writer-wins":  # whose removals take memory
+            s("ROOST.CREATE", semantics, "KIND", "orcuckoo", "SEMANTICS", semantics)
+            answers = [s("ROOST.REM", semantics, *range(i, i + 1000)) for i in range(0, 100000, 1000)]
+            assert isinstance(answers[-1][-1], redis.ResponseError) and "memory" in str(answers[-1][-1]).lower()
+            assert s("MEMORY", "USAGE", semantics) < 110 << 10
 
 
 def test_names_can_be_left_to_another_module():

@@ -11,7 +11,8 @@ from servers import MODULE, Server, caught_up, frame_of, free_port, replicate, r
 
 PROGRAM = os.path.join(os.path.dirname(MODULE), "roost")
 KINDS = {"bf": "CAPACITY 5000", "scalable": "SCALABLE CAPACITY 100 WRITERS 4", "cuckoo": "KIND cuckoo CAPACITY 5000",
-         "growing": "KIND cuckoo SCALABLE CAPACITY 100", "set": "KIND orcuckoo SCALABLE CAPACITY 100", "multi": "KIND orcuckoo MULTISET CAPACITY 5000"}
+         "growing": "KIND cuckoo SCALABLE CAPACITY 100", "set": "KIND orcuckoo SCALABLE CAPACITY 100", "multi": "KIND orcuckoo MULTISET CAPACITY 5000",
+         "remove-wins": "KIND orcuckoo SEMANTICS remove-wins", "last-writer": "KIND orcuckoo SEMANTICS last-writer-wins"}
 
 
 def create(*all_servers):

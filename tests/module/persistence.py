@@ -9,7 +9,8 @@ import redis
 
 from servers import KIND, MODULE, VALKEY, Server, Speaker, caught_up, free_port, replicate, run, same_digests, server, servers, wait_for
 
-KEYS = ["bf", "series", "fixed", "cf", "cf-fixed", "cuckoo", "set", "multi"]
+RECORDING = ("remove-wins", "last-writer-wins")  # semantics that record removals
+KEYS = ["bf", "series", "fixed", "cf", "cf-fixed", "cuckoo", "set", "multi", *RECORDING]
 
 
 def info_of(s, key):
@@ -29,11 +30,16 @@ def fill(s, salt="", count=400):
         s("ROOST.CREATE", "cuckoo", "KIND", "cuckoo", "CAPACITY", "5000")
         s("ROOST.CREATE", "set", "KIND", "orcuckoo", "SCALABLE", "CAPACITY", "100")
         s("ROOST.CREATE", "multi", "KIND", "orcuckoo", "MULTISET", "CAPACITY", "5000")
+        for semantics in RECORDING:
+            s("ROOST.CREATE", semantics, "KIND", "orcuckoo", "SEMANTICS", semantics)
     items = [f"{salt}{i}" for i in range(count)]
     s("BF.MADD", "bf", *items), s("BF.MADD", "series", *items), s("BF.INSERT", "fixed", "ITEMS", *items)
     s("CF.INSERT", "cf", "ITEMS", *items), s("CF.INSERTNX", "cf-fixed", "ITEMS", *items)
-    for key in "cuckoo", "set", "multi":
+    for key in ("cuckoo", "set", "multi") + RECORDING:
         s("ROOST.ADD", key, *items)
+    for key in RECORDING:  # a removal of what is not there changes the state, too
+        s("ROOST.REM", key, *items[:50])
+        assert s("ROOST.REM", key, "never there") == [0]
     for item in items[:20]:
         assert s("CF.DEL", "cf", item) == 1
     s("ROOST.REM", "set", *items[:50]), s("ROOST.REMONE", "multi", *items[:10])
@@ -41,9 +47,11 @@ def fill(s, salt="", count=400):
 
 def check_filled(s, salt="", count=400):
     items = [f"{salt}{i}" for i in range(count)]
-    for key, begin in ("bf", 0), ("series", 0), ("fixed", 0), ("cf", 20), ("cf-fixed", 0), ("cuckoo", 0), ("set", 50), ("multi", 10):
+    for key, begin in ("bf", 0), ("series", 0), ("fixed", 0), ("cf", 20), ("cf-fixed", 0), ("cuckoo", 0), ("set", 50), ("multi", 10), \
+            *((key, 50) for key in RECORDING):
         assert all(s("ROOST.EXISTS", key, *items[begin:])), key
-    assert not any(s("ROOST.EXISTS", "set", *items[:50])), "what was removed came back"
+    for key in ("set",) + RECORDING:
+        assert not any(s("ROOST.EXISTS", key, *items[:50])), "what was removed came back"
 
 
 def digests(s):
