@@ -110,6 +110,12 @@ static const char *kind_name(roost_kind kind)
     return (unsigned)kind < sizeof names / sizeof *names ? names[kind] : "unknown";
 }
 
+static const char *semantics_name(roost_semantics semantics)
+{
+    static const char *const names[] = {"add-wins", "remove-wins", "last-writer-wins"};
+    return (unsigned)semantics < sizeof names / sizeof *names ? names[semantics] : "unknown";
+}
+
 static PyObject *mismatch_in_number(const char *field, uint64_t ours, uint64_t theirs)
 {
     return raise_status_with(ROOST_MISMATCH, "%s %llu and %llu", field, (unsigned long long)ours,
@@ -138,6 +144,9 @@ PyObject *raise_mismatch(const roost_config *ours, const roost_config *theirs)
         return mismatch_in_rate(ours->fpr, theirs->fpr);
     if (ours->seed != theirs->seed)
         return mismatch_in_number("seed", ours->seed, theirs->seed);
+    if (ours->semantics != theirs->semantics)
+        return raise_status_with(ROOST_MISMATCH, "semantics %s and %s", semantics_name(ours->semantics),
+                                 semantics_name(theirs->semantics));
     if (ours->window != theirs->window)
         return mismatch_in_number("window (in microseconds)", ours->window, theirs->window);
     if (ours->scalable && ours->writers != theirs->writers)

@@ -25,12 +25,12 @@ PyTypeObject *filter_type;
 static int filter_init(PyObject *object, PyObject *arguments, PyObject *keywords)
 {
     roost_config config = roost_config_default();
-    int kind, layout, multiset, scalable, schedule;
+    int kind, layout, multiset, scalable, schedule, semantics;
     unsigned long long capacity, seed;
     (void)keywords;
-    if (!PyArg_ParseTuple(arguments, "iiKdKIIIppIIi", &kind, &layout, &capacity, &config.fpr, &seed,
+    if (!PyArg_ParseTuple(arguments, "iiKdKIIIppIIii", &kind, &layout, &capacity, &config.fpr, &seed,
                           &config.fingerprint_bits, &config.bucket_size, &config.entry_bits, &multiset, &scalable,
-                          &config.writers, &config.growth, &schedule))
+                          &config.writers, &config.growth, &schedule, &semantics))
         return -1;
     config.kind = (roost_kind)kind;
     config.layout = (roost_layout)layout;
@@ -39,6 +39,7 @@ static int filter_init(PyObject *object, PyObject *arguments, PyObject *keywords
     config.multiset = multiset;
     config.scalable = scalable;
     config.schedule = (roost_schedule)schedule;
+    config.semantics = (roost_semantics)semantics;
     if (kind != ROOST_BLOOM && kind != ROOST_CUCKOO && kind != ROOST_ORCUCKOO) {
         raise_status(ROOST_INVALID);
         return -1;
@@ -55,6 +56,8 @@ static PyObject *filter_add(PyObject *object, PyObject *item)
     if (UNLIKELY(!key_get(&key, item)))
         return NULL;
     roost_filter *filter = replica_change(as_replica(object));
+    if (LIKELY(filter != NULL))
+        tell_time(filter);
     roost_status status = filter ? roost_filter_add(filter, &changed, key.bytes.data, key.bytes.size) : ROOST_OK;
     key_release(&key);
     if (UNLIKELY(status != ROOST_OK))
@@ -98,6 +101,8 @@ static int take_out(PyObject *object, PyObject *item, remover *remove)
     if (!key_get(&key, item))
         return -1;
     roost_filter *filter = replica_change(as_replica(object));
+    if (filter)
+        tell_time(filter);
     roost_status status = filter ? remove(filter, &changed, key.bytes.data, key.bytes.size) : ROOST_OK;
     key_release(&key);
     if (status == ROOST_UNSUPPORTED)
@@ -171,6 +176,7 @@ static roost_status add_many(roost_filter *filter, bool *answers, size_t *done, 
                              uint64_t time)
 {
     (void)time;
+    tell_time(filter);
     return roost_filter_add_many(filter, answers, done, keys, count);
 }
 
@@ -187,6 +193,7 @@ static roost_status remove_many(roost_filter *filter, bool *answers, size_t *don
                                 size_t count, uint64_t time)
 {
     (void)time;
+    tell_time(filter);
     roost_status status = roost_filter_remove_many(filter, answers, keys, count);
     *done = status == ROOST_OK ? count : 0;
     return status;

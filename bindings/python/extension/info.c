@@ -47,6 +47,7 @@ static void put_config(PyObject *facts, const roost_config *config)
     put_count(facts, "writers", config->writers);
     put_count(facts, "growth", config->growth);
     put_count(facts, "schedule", config->schedule);
+    put_count(facts, "semantics", config->semantics);
     put_count(facts, "window", config->window);
     put_count(facts, "past", config->past);
 }

@@ -83,6 +83,13 @@ roost_environment replica_environment(uint64_t limit);
 
 /* The time of this machine, in microseconds. */
 uint64_t present_time(void);
+
+/* Before a change: where the last writer wins, that is what decides. */
+static inline void tell_time(roost_filter *filter)
+{
+    if (UNLIKELY(roost_filter_get_config(filter)->semantics == ROOST_LAST_WRITER_WINS))
+        roost_filter_set_time(filter, present_time());
+}
 /* Before a merge: a window takes in nothing that is more than a day ahead of this machine. Other kinds: nothing. */
 void distrust_the_future(roost_filter *filter);
 

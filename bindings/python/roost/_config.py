@@ -15,10 +15,12 @@ from ._roost import InvalidError
 KINDS = {"bloom": 1, "cuckoo": 2, "orcuckoo": 3}
 LAYOUTS = {"blocked": 1, "classic": 2}
 SCHEDULES = {"quadratic": 1, "halving": 2, "gentle": 3}
+SEMANTICS = {"add-wins": 0, "remove-wins": 1, "last-writer-wins": 2}
 METHODS = {"auto": 0, "riblt": 1, "dbf": 2, "ccf-query": 3, "ccf-decode": 4}
 KIND_NAMES = {**{number: name for name, number in KINDS.items()}, 6: "window", 7: "counter"}
 LAYOUT_NAMES = {number: name for name, number in LAYOUTS.items()}
 SCHEDULE_NAMES = {number: name for name, number in SCHEDULES.items()}
+SEMANTICS_NAMES = {number: name for name, number in SEMANTICS.items()}
 
 DEFAULT_SEED = 0x526F6F7374
 DEFAULT_FPR = 0.01
@@ -90,6 +92,7 @@ def filter_config(
     writers: Any,
     growth: Any,
     schedule: Any,
+    semantics: Any,
 ) -> Tuple[Any, ...]:
     """The arguments of _roost.Filter. Without a capacity a filter grows, and what grows is a cuckoo filter."""
     grows = bool(scalable) or capacity is None
@@ -99,6 +102,8 @@ def filter_config(
     _check_growth(name, grows, bits, bucket, entry, growth, schedule)
     if name == "orcuckoo":
         _check_entries(bits, entry, multiset)
+    wins = choice("semantics", semantics, SEMANTICS) if semantics is not None else 0
+    _check_semantics(name, semantics, wins, grows, multiset)
     room = count("capacity", capacity) if capacity is not None else FIRST_CAPACITY if number == 1 else 0
     given_bits = 8 if entry == 32 else count("bits", bits, 4, 32) if bits is not None else 0
     promised = rate("fpr", fpr) if fpr is not None else 0.0 if given_bits and not grows else DEFAULT_FPR
@@ -119,6 +124,7 @@ def filter_config(
         crowd if grows else 0,
         power("growth", growth) if growth is not None else 0,
         choice("schedule", schedule, SCHEDULES) if schedule is not None else 0,
+        wins,
     )
 
 
@@ -148,6 +154,15 @@ def _check_growth(kind: str, grows: bool, bits: Any, bucket: Any, entry: Any, gr
         raise refuse("bucket", "not for a cuckoo filter that grows: give a capacity without scalable")
     if grows and entry is not None:
         raise refuse("entry", "not for a filter that grows, whose entries are as wide as they must be")
+
+
+def _check_semantics(kind: str, semantics: Any, wins: int, grows: bool, multiset: Any) -> None:
+    if semantics is not None and kind != "orcuckoo":
+        raise refuse("semantics", "only for kind 'orcuckoo'")
+    if wins and not grows:
+        raise refuse("semantics", f"a filter of fixed size is 'add-wins'; for {semantics!r} add scalable=True")
+    if wins and multiset:
+        raise refuse("semantics", f"a multiset is 'add-wins'; leave multiset out for {semantics!r}")
 
 
 def _check_entries(bits: Any, entry: Any, multiset: Any) -> None:

@@ -188,6 +188,8 @@ class Filter(Replica, _roost.Filter):
                default without); "orcuckoo": keys can be removed again
     scalable   grow also with a capacity, which is then what you expect
     seed       of the hash; filters merge if theirs are equal. Choose your own and keep it secret if strangers choose keys
+    semantics  of an orcuckoo filter that grows, what holds where one replica adds a key and another removes it at the same time:
+               "add-wins" (the default), "remove-wins", or "last-writer-wins", by the clocks of their machines
     layout, bits, bucket, entry, multiset, writers, growth, schedule
                as the options of `roost create`
 
@@ -218,9 +220,10 @@ class Filter(Replica, _roost.Filter):
         writers: Optional[int] = None,
         growth: Optional[int] = None,
         schedule: Optional[str] = None,
+        semantics: Optional[str] = None,
     ) -> None:
         options = _config.filter_config(
-            capacity, fpr, kind, scalable, layout, bits, bucket, entry, multiset, seed, writers, growth, schedule
+            capacity, fpr, kind, scalable, layout, bits, bucket, entry, multiset, seed, writers, growth, schedule, semantics
         )
         try:
             super().__init__(*options)
@@ -394,6 +397,7 @@ def _info(replica: Replica) -> Dict[str, Any]:
         _actor(info, facts)
     if facts["kind"] == 3:
         _take(info, facts, "multiset", "entry_bits")
+        info["semantics"] = _config.SEMANTICS_NAMES[facts["semantics"]]
         _actor(info, facts, "dots", "gaps")
     _take(info, facts, "journal", "peers")
     return info

@@ -301,7 +301,7 @@ class ServerFilter:
                 continue
             if info["kind"] in ("window", "counter"):
                 raise InvalidError(f"{key}: holds a {info['kind']}; use Commands.seen() and increment() there")
-            options = tuple(info[name] for name in ("kind", "scalable", "multiset", "seed", "fpr_promised"))
+            options = tuple(info.get(name) for name in ("kind", "scalable", "multiset", "seed", "fpr_promised", "semantics"))
             if first is not None and options != first:
                 raise InvalidError(f"{key}: was created with other options than the keys before it")
             first = options
@@ -337,7 +337,7 @@ def capacity_of_one(capacity: int, shards: int) -> int:
 
 
 def _filter_options(options: Dict[str, Any]) -> Tuple[Any, ...]:
-    names = ("capacity", "fpr", "kind", "scalable", "layout", "bits", "bucket", "entry", "multiset", "seed", "writers", "growth", "schedule")
+    names = ("capacity", "fpr", "kind", "scalable", "layout", "bits", "bucket", "entry", "multiset", "seed", "writers", "growth", "schedule", "semantics")
     for name in options:
         if name not in names:
             raise TypeError(f"{name} is no option of a filter")
@@ -347,12 +347,13 @@ def _filter_options(options: Dict[str, Any]) -> Tuple[Any, ...]:
 
 def creation_words(config: Sequence[Any]) -> List[Any]:
     """The numbers of _config.filter_config as the words of ROOST.CREATE."""
-    kind, layout, capacity, fpr, seed, bits, bucket, entry, multiset, grows, writers, growth, schedule = config
+    kind, layout, capacity, fpr, seed, bits, bucket, entry, multiset, grows, writers, growth, schedule, semantics = config
     words: List[Any] = ["KIND", _config.KIND_NAMES[kind], "SEED", seed]
     for name, value in (("CAPACITY", capacity), ("FPR", fpr and repr(fpr)), ("BITS", bits), ("ENTRY", entry), ("WRITERS", writers), ("GROWTH", growth)):
         words += [name, value] if value else []
     words += ["LAYOUT", _config.LAYOUT_NAMES[layout]] if kind == 1 else ["BUCKET", bucket] if not grows else []
     words += ["MULTISET"] * bool(multiset) + ["SCALABLE"] * bool(grows)
+    words += ["SEMANTICS", _config.SEMANTICS_NAMES[semantics]] if semantics else []
     return words + (["SCHEDULE", _config.SCHEDULE_NAMES[schedule]] if schedule else [])
 
 

@@ -30,6 +30,8 @@ KINDS = [
     {"kind": "bloom"},
     {"kind": "orcuckoo"},
     {"kind": "orcuckoo", "multiset": True},
+    {"kind": "orcuckoo", "semantics": "remove-wins"},
+    {"kind": "orcuckoo", "semantics": "last-writer-wins"},
     {"capacity": 50, "scalable": True, "kind": "bloom", "writers": 2, "growth": 4, "schedule": "halving"},
 ]
 

@@ -2,6 +2,7 @@
 
 import array
 import ctypes
+import time
 import unittest
 
 import roost
@@ -83,6 +84,29 @@ class Keys(unittest.TestCase):
             roost.Filter().add(Bad())
         with self.assertRaises(ZeroDivisionError):
             roost.Filter().update([1, Bad()])
+
+
+class Semantics(unittest.TestCase):
+    def test_what_wins(self):
+        for semantics, wins in (None, True), ("add-wins", True), ("remove-wins", False), ("last-writer-wins", False):
+            with self.subTest(semantics=semantics):
+                here, there = (roost.Filter(kind="orcuckoo", semantics=semantics) for _ in range(2))
+                here.add("swift")
+                there.merge(here)
+                here.add("swift")
+                time.sleep(0.001)  # the later of the two
+                self.assertTrue(there.discard("swift"))
+                self.assertFalse(there.discard("never there"))
+                here.merge(there)
+                there.merge(here)
+                self.assertEqual(here, there)
+                self.assertEqual("swift" in here, wins)
+                there.update(["swift"])
+                here.merge(there)
+                self.assertIn("swift", here)
+                self.assertEqual(here.info()["semantics"], semantics or "add-wins")
+                with self.assertRaises(roost.MismatchError):
+                    here.merge(roost.Filter(kind="orcuckoo", semantics="add-wins" if semantics == "remove-wins" else "remove-wins"))
 
 
 class Model(unittest.TestCase):
@@ -310,6 +334,10 @@ class Options(unittest.TestCase):
             ({"kind": "orcuckoo", "capacity": 9, "entry": 32}, "multiset"),
             ({"kind": "orcuckoo", "capacity": 9, "entry": 48}, "32 or 64"),
             ({"multiset": True}, "multiset: only"),
+            ({"semantics": "remove-wins"}, "semantics: only"),
+            ({"kind": "orcuckoo", "semantics": "mine"}, "semantics: must be 'add-wins', 'remove-wins', 'last-writer-wins'"),
+            ({"kind": "orcuckoo", "semantics": "remove-wins", "capacity": 9}, "scalable=True"),
+            ({"kind": "orcuckoo", "semantics": "last-writer-wins", "multiset": True}, "leave multiset out"),
             ({"capacity": 9, "growth": 2}, "growth: only"),
             ({"writers": 0}, "writers"),
             ({"kind": "bloom", "capacity": 2, "scalable": True}, "at least 4"),

@@ -32,6 +32,8 @@ OPTIONS = [
      ["--fpr", "5%", "--kind", "cuckoo", "--growth", "4", "--schedule", "quadratic"]),
     ({"capacity": 5000, "scalable": True}, ["--capacity", "5000", "--scalable"]),
     ({"kind": "orcuckoo"}, ["--kind", "orcuckoo"]),
+    ({"kind": "orcuckoo", "semantics": "remove-wins"}, ["--kind", "orcuckoo", "--semantics", "remove-wins"]),
+    ({"kind": "orcuckoo", "semantics": "last-writer-wins"}, ["--kind", "orcuckoo", "--semantics", "last-writer-wins"]),
     ({"kind": "orcuckoo", "capacity": 1000, "multiset": True, "entry": 32},
      ["--kind", "orcuckoo", "--capacity", "1000", "--multiset", "--entry", "32"]),
     ({"kind": "orcuckoo", "capacity": 1000, "bits": 20}, ["--kind", "orcuckoo", "--capacity", "1000", "--bits", "20"]),
