@@ -22,6 +22,8 @@ export interface FilterOptions {
   growth?: 1 | 2 | 4 | 8;
   schedule?: 'quadratic' | 'halving' | 'gentle';
   writers?: number;
+  /** Of an `orcuckoo` filter that grows: what holds where one replica adds a key and another deletes it at the same time. */
+  semantics?: 'add-wins' | 'remove-wins' | 'last-writer-wins';
 }
 
 export interface WindowOptions {
@@ -60,6 +62,7 @@ export interface Info {
   seed: string;
   scalable: boolean;
   multiset: boolean;
+  semantics: 'add-wins' | 'remove-wins' | 'last-writer-wins';
   actor: string | null;
   [name: string]: string | number | boolean | null;
 }

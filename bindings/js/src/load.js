@@ -1,7 +1,7 @@
 // The classes of the package, over one instance of a WebAssembly module. index.js, removal.js and core.js load the module that
 // belongs to them; a page that has the bytes of one elsewhere, as in a single file, calls `load` itself.
 import { Cell, Instance, RoostError, nameOf, sizeOf } from './instance.js';
-import { filterValues, kinds, layouts, schedules, windowValues } from './options.js';
+import { filterValues, kinds, layouts, schedules, semantics, windowValues } from './options.js';
 
 export { RoostError };
 
@@ -54,6 +54,11 @@ export function load(source, options = {}) {
     return new RoostError('UNSUPPORTED', `${what} is not in roost-filter/${removes ? 'removal' : 'core'}; import it from ${where}`);
   }
 
+  // Before a change, where the last writer wins.
+  function tellTime(cell) {
+    if (cell.timed && cell.handle !== 0) calls.filter_set_time(cell.handle, 1000 * Date.now());
+  }
+
   const cells = new WeakMap(); // of sessions; filters have a field, which is quicker
 
   // ---- what filters, windows and counters have in common ---------------------------------------------------------------
@@ -63,6 +68,7 @@ export function load(source, options = {}) {
 
     constructor(cell) {
       this.#cell = cell;
+      cell.timed = calls.filter_has_time !== undefined && calls.filter_has_time(cell.handle) !== 0;
       roost.freed.register(this, cell, cell);
     }
 
@@ -84,6 +90,7 @@ export function load(source, options = {}) {
       if (roost.broken) throw roost.broken;
       const { handle } = this.#cell;
       try {
+        tellTime(this.#cell);
         const returned = handle === 0 ? 0 : call(handle, roost.placedAt, size);
         roost.unplace();
         this.#live();
@@ -183,14 +190,14 @@ export function load(source, options = {}) {
 
     info() {
       roost.ask('filter_info', this.#live().at);
-      const numbers = [...roost.results(infoNames.length + 10)];
+      const numbers = [...roost.results(infoNames.length + 11)];
       const info = { kind: '' };
       infoNames.forEach((name, i) => (info[name] = numbers[i]));
-      const [kind, layout, schedule, scalable, multiset, holds, seedHigh, seedLow, actorHigh, actorLow] = numbers.slice(infoNames.length);
+      const [kind, layout, schedule, scalable, multiset, wins, holds, seedHigh, seedLow, actorHigh, actorLow] = numbers.slice(infoNames.length);
       const actor = hex(actorHigh, actorLow);
       return Object.assign(info, {
         kind: wordOf(kinds, kind), layout: wordOf(layouts, layout) ?? 'none', schedule: wordOf(schedules, schedule) ?? 'none', window: info.window / 1e6,
-        scalable: scalable !== 0, multiset: multiset !== 0, promise_holds: holds !== 0, seed: `0x${hex(seedHigh, seedLow)}`,
+        scalable: scalable !== 0, multiset: multiset !== 0, semantics: wordOf(semantics, wins), promise_holds: holds !== 0, seed: `0x${hex(seedHigh, seedLow)}`,
         actor: actor === '0' ? null : actor.padStart(16, '0'), digest: this.digest(),
       });
     }
@@ -218,7 +225,7 @@ export function load(source, options = {}) {
     if (sizeOf(bytes) < 0) throw new TypeError(`the bytes of a filter must be a Uint8Array, not ${nameOf(bytes)}`);
     const frame = frameOf(bytes);
     const kind = isCore && frame[bodyOf(frame)?.begin];
-    if (isCore && bodyOf(frame) && frame[4] < 5 && ![1, 34, removes ? 35 : 34].includes(kind)) throw refuseBeyondCore('this kind of filter');
+    if (isCore && bodyOf(frame) && frame[4] < 6 && ![1, 34, removes ? 35 : 34].includes(kind)) throw refuseBeyondCore('this kind of filter');
     roost.withBytes(frame, 'a frame', (at, size) => roost.check(roost.call('filter_decode', at, size)));
     const object = adopt(prototype, roost.result(0));
     const found = wordOf(kinds, roost.ask('filter_kind', Replica.handle(object)));
@@ -237,6 +244,7 @@ export function load(source, options = {}) {
   function changeMany(object, name, keys, ...more) {
     let done = 0, changed = 0;
     const use = (at, flags, count) => {
+      tellTime(Replica.cell(object));
       const status = roost.call(name, Replica.handle(object), at, flags, count, ...more);
       done += roost.result(0);
       changed += roost.result(1);
@@ -252,6 +260,7 @@ export function load(source, options = {}) {
     const values = filterValues(options);
     const [kind, , , fpr] = values, grows = values[10];
     if (isCore && (kind === kinds.bloom ? grows : !grows)) throw refuseBeyondCore(`a ${wordOf(kinds, kind)} filter ${grows ? 'that grows' : 'of fixed size'}`);
+    if (isCore && values[14] !== 0) throw refuseBeyondCore(`a filter with semantics ${wordOf(semantics, values[14])}`);
     if (kind === kinds.orcuckoo && !removes) throw refuseBeyondCore('an orcuckoo filter', 'roost-filter/removal');
     const status = roost.call('filter_new', ...values);
     if (isCore && status === UNSUPPORTED) throw refuseBeyondCore(`a blocked Bloom filter with a rate of ${fpr}`);
@@ -277,7 +286,7 @@ export function load(source, options = {}) {
     // These two are called most: as `change` and `look`, with what is rare left to them.
     add(key) {
       const size = roost.place(key), { handle } = this.#cell;
-      if (handle === 0 || roost.placedAt !== roost.keyAt || roost.broken !== null) return this.change(filter_add, key, size);
+      if (handle === 0 || this.#cell.timed || roost.placedAt !== roost.keyAt || roost.broken !== null) return this.change(filter_add, key, size);
       let returned;
       try {
         returned = filter_add(handle, roost.keyAt, size);

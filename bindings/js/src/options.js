@@ -4,6 +4,7 @@ import { RoostError, nameOf } from './instance.js';
 export const kinds = { bloom: 1, cuckoo: 2, orcuckoo: 3, window: 6, counter: 7 };
 export const layouts = { blocked: 1, classic: 2 };
 export const schedules = { quadratic: 1, halving: 2, gentle: 3 };
+export const semantics = { 'add-wins': 0, 'remove-wins': 1, 'last-writer-wins': 2 };
 const DEFAULT_SEED = 0x526f6f7374n;
 const DEFAULT_FPR = 0.01;
 const DEFAULT_FIRST_CAPACITY = 10000; // of a growing Bloom filter
@@ -63,7 +64,7 @@ function seedHalves(options) {
   return [Number(seed >> 32n), Number(seed & 0xffffffffn)];
 }
 
-const filterOptions = ['capacity', 'fpr', 'kind', 'layout', 'bits', 'bucket', 'multiset', 'entry', 'seed', 'scalable', 'growth', 'schedule', 'writers'];
+const filterOptions = ['capacity', 'fpr', 'kind', 'layout', 'bits', 'bucket', 'multiset', 'entry', 'seed', 'scalable', 'growth', 'schedule', 'writers', 'semantics'];
 
 function fitKind(o) {
   const name = Object.keys(kinds).find((key) => kinds[key] === o.kind);
@@ -72,6 +73,12 @@ function fitKind(o) {
   if (o.kind === kinds.bloom && o.bucket) refuse('bucket', 'only for kinds cuckoo and orcuckoo');
   if (o.kind !== kinds.orcuckoo && o.multiset) refuse('multiset', 'only for kind orcuckoo');
   if (o.kind !== kinds.orcuckoo && o.entry) refuse('entry', 'only for kind orcuckoo');
+}
+
+function fitSemantics(o, options) {
+  if (o.kind !== kinds.orcuckoo && options.semantics !== undefined) refuse('semantics', 'only for kind orcuckoo');
+  if (o.semantics && !o.grows) refuse('semantics', `a filter of fixed size is add-wins; for ${options.semantics} add scalable`);
+  if (o.semantics && o.multiset) refuse('semantics', `a multiset is add-wins; leave multiset out for ${options.semantics}`);
 }
 
 function fitGrowth(o) {
@@ -106,17 +113,19 @@ export function filterValues(options) {
     writers: whole(options, 'writers', 1, 1024),
     growth: oneOf(options, 'growth', [1, 2, 4, 8]),
     schedule: choice(options, 'schedule', schedules),
+    semantics: choice(options, 'semantics', semantics),
   };
   const [high, low] = seedHalves(options);
   o.grows = o.scalable || o.capacity === 0;
   o.kind ||= o.grows && !o.layout ? kinds.cuckoo : kinds.bloom;
   fitKind(o);
   fitGrowth(o);
+  fitSemantics(o, options);
   if (o.kind === kinds.orcuckoo) fitEntries(o);
   const bitsAreGiven = !o.grows && (o.bits || o.entry === 32);
   const capacity = o.capacity || (o.kind === kinds.bloom ? DEFAULT_FIRST_CAPACITY : 0);
   return [o.kind, o.layout, capacity, o.fpr || (bitsAreGiven ? 0 : DEFAULT_FPR), high, low, o.entry === 32 ? 8 : o.bits, o.bucket, o.entry,
-    Number(o.multiset), Number(o.grows), o.grows ? o.writers : 0, o.growth, o.schedule];
+    Number(o.multiset), Number(o.grows), o.grows ? o.writers : 0, o.growth, o.schedule, o.semantics];
 }
 
 const units = { s: 1, m: 60, h: 3600, d: 86400 };

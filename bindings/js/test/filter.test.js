@@ -16,6 +16,8 @@ const forms = {
     'cuckoo of fixed size': { kind: 'cuckoo', capacity: 5000, seed: 7n },
     'orcuckoo of fixed size': { kind: 'orcuckoo', capacity: 5000 },
     'multiset': { kind: 'orcuckoo', multiset: true, capacity: 5000, entry: 32 },
+    'remove-wins': { kind: 'orcuckoo', semantics: 'remove-wins' },
+    'last-writer-wins': { kind: 'orcuckoo', semantics: 'last-writer-wins' },
   }),
 };
 const anyKind = canRemove ? { kind: 'orcuckoo' } : {}; // the one with most to it
@@ -167,6 +169,37 @@ test('bad input is refused with the reason', () => {
   assert.equal(filter.digest(), before);
 });
 
+test('what wins is chosen when a filter is made', { skip: isCore && 'not in the smaller modules' }, async () => {
+  const later = () => new Promise((resolve) => setTimeout(resolve, 3));
+  for (const [semantics, wins] of [['add-wins', true], ['remove-wins', false], ['last-writer-wins', false]]) {
+    const here = new Filter({ kind: 'orcuckoo', semantics }), there = new Filter({ kind: 'orcuckoo', semantics });
+    here.add('swift');
+    there.merge(here);
+    here.add('swift');
+    await later();
+    assert.equal(there.delete('swift'), true);
+    assert.equal(there.deleteMany(['never there']), 0);
+    here.merge(there.toBytes());
+    there.merge(here);
+    assert.equal(here.equals(there), true);
+    assert.equal(here.has('swift'), wins, semantics);
+    assert.equal(here.info().semantics, semantics);
+    await later();
+    there.addMany(['swift']);
+    here.merge(there);
+    assert.equal(here.has('swift'), true);
+    const other = new Filter({ kind: 'orcuckoo', semantics: semantics === 'add-wins' ? 'remove-wins' : 'add-wins' });
+    assert.throws(() => other.merge(here), { code: 'MISMATCH' });
+  }
+  // by the clock, not by how often each has changed
+  const here = new Filter({ kind: 'orcuckoo', semantics: 'last-writer-wins' }), there = Filter.fromBytes(here.toBytes());
+  for (let i = 0; i < 10; i++) here.add('swift');
+  await later();
+  there.delete('swift');
+  here.merge(there);
+  assert.equal(here.has('swift'), false);
+});
+
 test('options are those of the program, and refused as there', () => {
   const refused = (options, pattern) => assert.throws(() => new Filter(options), (error) => error.code === 'INVALID' && pattern.test(error.message), String(pattern));
   refused({ capicity: 5 }, /capicity: no such option/);
@@ -176,6 +209,10 @@ test('options are those of the program, and refused as there', () => {
   refused({ kind: 'cuckoo', layout: 'classic' }, /layout: only for kind bloom/);
   refused({ capacity: 5, growth: 2 }, /growth: only with scalable/);
   refused({ kind: 'bloom', capacity: 5, multiset: true }, /multiset: only for kind orcuckoo/);
+  refused({ semantics: 'remove-wins' }, /semantics: only for kind orcuckoo/);
+  refused({ kind: 'orcuckoo', semantics: 'mine' }, /semantics: must be one of add-wins, remove-wins, last-writer-wins/);
+  refused({ kind: 'orcuckoo', semantics: 'remove-wins', capacity: 9 }, /add scalable/);
+  refused({ kind: 'orcuckoo', semantics: 'last-writer-wins', multiset: true }, /leave multiset out/);
   refused({ kind: 'orcuckoo', bits: 20 }, /bits: not for a cuckoo filter that grows/);
   refused({ seed: -1 }, /seed/);
   assert.throws(() => new Filter(5), TypeError);
@@ -244,7 +281,7 @@ test('a stack that is exhausted in the middle of a call is an exception', () => 
 
 if (isCore) test('what a smaller module leaves out is refused by name', () => {
   for (const options of [{ kind: 'cuckoo', capacity: 10 }, { kind: 'orcuckoo', capacity: 10 }, { kind: 'bloom', scalable: true }, { capacity: 10, fpr: 1e-7 },
-    ...(canRemove ? [] : [{ kind: 'orcuckoo' }])])
+    { kind: 'orcuckoo', semantics: 'remove-wins' }, { kind: 'orcuckoo', semantics: 'last-writer-wins' }, ...(canRemove ? [] : [{ kind: 'orcuckoo' }])])
     assert.throws(() => new Filter(options), { code: 'UNSUPPORTED', message: canRemove ? /not in roost-filter\/removal/ : /not in roost-filter\/core/ });
   withProgram(({ run, read }) => {
     run(['create', 'fixed', '--kind', 'cuckoo', '--capacity', '10']);
@@ -253,6 +290,11 @@ if (isCore) test('what a smaller module leaves out is refused by name', () => {
     run(['window', 'add', 'w', 'a', '--window', '10m']);
     assert.throws(() => Filter.fromBytes(read('w')), { code: 'UNSUPPORTED' });
     assert.throws(() => new Filter().merge(read('w')), { name: 'RoostError' });
+    for (const semantics of ['remove-wins', 'last-writer-wins']) {
+      run(['create', semantics, '--kind', 'orcuckoo', '--semantics', semantics]);
+      assert.throws(() => Filter.fromBytes(read(semantics)), { code: 'UNSUPPORTED' });
+      assert.throws(() => new Filter(anyKind).merge(read(semantics)), { name: 'RoostError' });
+    }
     run(['create', 'or', '--kind', 'orcuckoo']);
     if (!canRemove) assert.throws(() => Filter.fromBytes(read('or')), { code: 'UNSUPPORTED' });
   });

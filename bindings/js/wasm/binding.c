@@ -108,7 +108,7 @@ static uint64_t whole(double number)
 
 int EXPORT(filter_new)(int kind, int layout, double capacity, double fpr, uint32_t seed_high, uint32_t seed_low,
                        uint32_t bits, uint32_t bucket, uint32_t entry, int multiset, int scalable, uint32_t writers,
-                       uint32_t growth, int schedule)
+                       uint32_t growth, int schedule, int semantics)
 {
     roost_filter *filter;
     roost_config config = roost_config_default();
@@ -125,6 +125,7 @@ int EXPORT(filter_new)(int kind, int layout, double capacity, double fpr, uint32
     config.writers = writers;
     config.growth = growth;
     config.schedule = (roost_schedule)schedule;
+    config.semantics = (roost_semantics)semantics;
 #ifdef ROOST_JS_CORE
     if (config.kind == ROOST_BLOOM && config.layout == ROOST_BLOCKED && !core_has_rate(config.fpr))
         return (int)ROOST_UNSUPPORTED;
@@ -162,6 +163,19 @@ int EXPORT(filter_kind)(const roost_filter *filter)
 {
     return (int)roost_filter_get_config(filter)->kind;
 }
+
+#ifndef ROOST_JS_CORE
+/* Whether changes have a time, and what it is for those that follow. */
+int EXPORT(filter_has_time)(const roost_filter *filter)
+{
+    return roost_filter_get_config(filter)->semantics == ROOST_LAST_WRITER_WINS;
+}
+
+void EXPORT(filter_set_time)(roost_filter *filter, double time)
+{
+    roost_filter_set_time(filter, whole(time));
+}
+#endif
 
 /* ---- elements ------------------------------------------------------------------------------------------------------ */
 
@@ -347,6 +361,7 @@ int EXPORT(filter_info)(const roost_filter *filter)
     results[at++] = config->schedule;
     results[at++] = config->scalable;
     results[at++] = config->multiset;
+    results[at++] = config->semantics;
     results[at++] = info.promise_holds;
     put_halves(at, config->seed);
     put_halves(at + 2, roost_filter_get_actor(filter));

@@ -18,6 +18,7 @@
 #include "filter/bloom_size.h"
 #include "filter/kind.h"
 #include "growing/growing_orcuckoo.h"
+#include "growing/last_writer.h"
 #include "imported/imported.h"
 #include "window/forgetful.h"
 
@@ -47,6 +48,7 @@ LEFT_OUT(window_kind, 0);
 LEFT_OUT(counter_kind, 0);
 LEFT_OUT(growing_window_kind, 0);
 LEFT_OUT(growing_counter_kind, 0);
+LEFT_OUT(last_writer_kind, 0);
 #ifdef ROOST_JS_WITHOUT_REMOVAL
 LEFT_OUT(growing_orcuckoo_kind, 0);
 #endif

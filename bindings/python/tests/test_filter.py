@@ -371,8 +371,9 @@ class Options(unittest.TestCase):
     def test_private_constructors(self):
         from roost import _roost
 
-        for bad in [(9, 1, 100, 0.1, 0, 0, 4, 0, 0, 0, 0, 0, 0), (1, 77, 100, 0.1, 0, 0, 4, 0, 0, 0, 0, 0, 0),
-                    (2, 1, 100, 7.0, 0, 99, 3, 5, 0, 1, 0, 9, 9), (6, 1, 100, 0.1, 0, 0, 4, 0, 0, 0, 0, 0, 0)]:
+        for bad in [(9, 1, 100, 0.1, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0), (1, 77, 100, 0.1, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0),
+                    (2, 1, 100, 7.0, 0, 99, 3, 5, 0, 1, 0, 9, 9, 0), (6, 1, 100, 0.1, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0),
+                    (3, 1, 100, 0.1, 0, 0, 4, 0, 0, 1, 0, 0, 0, 3), (2, 1, 100, 0.1, 0, 0, 4, 0, 0, 1, 0, 0, 0, 1)]:
             with self.assertRaises(roost.InvalidError):
                 _roost.Filter(*bad)
         for call in (_roost.Filter, _roost.Window, _roost.Counter, _roost.Sync, _roost.Session, _roost.open_file, _roost.set_classes):
