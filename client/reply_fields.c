@@ -79,7 +79,8 @@ static unsigned choice_in(const redisReply *reply, const char *name, const char 
 bool read_config(roost_config *config, const redisReply *reply)
 {
     double window = fraction_in(reply, "window_seconds");
-    unsigned semantics = choice_in(reply, "semantics", semantics_names); /* servers of earlier versions have no such field */
+    unsigned semantics =
+        choice_in(reply, "semantics", semantics_names); /* servers of earlier versions have no such field */
     *config = (roost_config){
         .kind = kind_in(reply),
         .scalable = number_in(reply, "scalable") != 0,

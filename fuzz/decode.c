@@ -20,7 +20,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { STATE = 1, DELTA = 2, VICTIMS = 9, TIMED_VICTIMS = 4 };
+enum { STATE = 1, DELTA = 2, VICTIMS = 9, TIMED_VICTIMS = 4, RECORDING_VICTIMS = 2 };
 
 static void must(bool holds)
 {
@@ -197,6 +197,12 @@ static roost_config timed_config(roost_kind kind, bool grows)
 static roost_config victim_config(int number)
 {
     roost_config config = roost_config_default();
+    if (number >= VICTIMS + TIMED_VICTIMS) { /* those that record removals */
+        config.kind = ROOST_ORCUCKOO;
+        config.scalable = true;
+        config.semantics = number == VICTIMS + TIMED_VICTIMS ? ROOST_REMOVE_WINS : ROOST_LAST_WRITER_WINS;
+        return config;
+    }
     if (number >= VICTIMS)
         return timed_config((number - VICTIMS) % 2 ? ROOST_COUNTER : ROOST_WINDOW, number - VICTIMS >= 2);
     config.capacity = 40;
@@ -228,10 +234,17 @@ static roost_status put(roost_filter *filter, uint8_t key)
     return roost_filter_add(filter, NULL, &key, 1);
 }
 
+static int victim_of(uint8_t choice)
+{
+    if (choice >= 0xf0)
+        return VICTIMS + choice % TIMED_VICTIMS;
+    return choice >= 0xee ? VICTIMS + TIMED_VICTIMS + choice % RECORDING_VICTIMS : choice % VICTIMS;
+}
+
 /* Made once; it has an actor of its own, another one's entries, and a journal. */
 static const roost_filter *victim(int number)
 {
-    static roost_filter *victims[VICTIMS + TIMED_VICTIMS];
+    static roost_filter *victims[VICTIMS + TIMED_VICTIMS + RECORDING_VICTIMS];
     if (victims[number])
         return victims[number];
     roost_config config = victim_config(number);
@@ -353,7 +366,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0)
         return 0;
     try_gossip(data[0], data + 1, size - 1);
-    const roost_filter *filter = victim(data[0] < 0xf0 ? data[0] % VICTIMS : VICTIMS + data[0] % TIMED_VICTIMS);
+    const roost_filter *filter = victim(victim_of(data[0]));
     try_part(filter, data + 1, size - 1, STATE);
     try_part(filter, data + 1, size - 1, DELTA);
     try_replica(filter, data + 1, size - 1);

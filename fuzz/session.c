@@ -67,6 +67,12 @@ static roost_config config_of(uint8_t choice)
     roost_config config = roost_config_default();
     if (choice >= 248)
         return timed_config(choice);
+    if (choice >= 246) { /* removals are recorded */
+        config.kind = ROOST_ORCUCKOO;
+        config.scalable = true;
+        config.semantics = choice == 246 ? ROOST_REMOVE_WINS : ROOST_LAST_WRITER_WINS;
+        return config;
+    }
     config.capacity = 4 + choice / 8;
     config.scalable = choice % 8 < 4 && choice >= 192; /* some of them grow */
     switch (choice % 8) {

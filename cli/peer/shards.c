@@ -419,7 +419,8 @@ bool shards_call(struct shards *shards, const char *command, bool repeatable, bo
 static bool same_kind(const roost_config *one, const roost_config *other)
 {
     return one->kind == other->kind && one->scalable == other->scalable && one->multiset == other->multiset &&
-           one->semantics == other->semantics && one->seed == other->seed && (one->fpr == other->fpr || one->fpr <= 0 || other->fpr <= 0);
+           one->semantics == other->semantics && one->seed == other->seed &&
+           (one->fpr == other->fpr || one->fpr <= 0 || other->fpr <= 0);
 }
 
 static void add_facts(struct shards_facts *facts, const roost_config *config, const struct redisReply *reply)
