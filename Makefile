@@ -250,11 +250,12 @@ repro: all
 
 exhaust: all
 	@packaging/dependencies check
-	@packaging/compile build tests/exhaust tests/exhaust-dots tests/exhaust-series tests/exhaust-prefixes
+	@packaging/compile build tests/exhaust tests/exhaust-dots tests/exhaust-series tests/exhaust-prefixes tests/exhaust-stamps
 	@build/tests/exhaust --deep
 	@build/tests/exhaust-dots --deep
 	@build/tests/exhaust-series --deep
 	@build/tests/exhaust-prefixes --deep
+	@build/tests/exhaust-stamps --deep
 
 fuzzers:
 	@packaging/dependencies check

@@ -168,6 +168,16 @@ static inline roost_config series_config(uint64_t number, uint64_t capacity)
     return config;
 }
 
+/* Sets that record removals. */
+enum { RECORDING = 2 };
+
+static inline roost_config recording_config(uint64_t number)
+{
+    roost_config config = series_config(3, 0);
+    config.semantics = number % RECORDING ? ROOST_LAST_WRITER_WINS : ROOST_REMOVE_WINS;
+    return config;
+}
+
 /* All growth factors, both schedules. Without growth there is an end, so it is put off. */
 static inline roost_config some_series_config(uint64_t number, uint64_t capacity)
 {

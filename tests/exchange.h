@@ -19,10 +19,13 @@
 #include "sync/messages.h"
 #include "sync/ranges.h"
 
-enum { KINDS = 6, ALL_KINDS = KINDS + SERIES }; /* of fixed size; those that grow on top */
+/* Of fixed size; those that grow on top, and those of them that record removals. */
+enum { KINDS = 6, ALL_KINDS = KINDS + SERIES + RECORDING };
 
 static inline roost_config config_for(uint64_t kind, uint64_t capacity)
 {
+    if (kind % ALL_KINDS >= KINDS + SERIES)
+        return recording_config(kind % ALL_KINDS - KINDS - SERIES);
     if (kind % ALL_KINDS >= KINDS) /* several tables, where the others have room for all */
         return series_config(kind % ALL_KINDS - KINDS, capacity / 16 + 4);
     switch (kind % ALL_KINDS) {

@@ -402,7 +402,7 @@ static void observed_remove_laws_hold(void **state)
 static void configurations_do_not_mix(void **state)
 {
     (void)state;
-    roost_config configs[16];
+    roost_config configs[19];
     for (size_t i = 0; i < COUNT_OF(configs); i++)
         configs[i] = i < 4   ? bloom_config(ROOST_BLOCKED, 1000, 0.01)
                      : i < 9 ? cuckoo_config(10, 4, 1000)
@@ -420,6 +420,9 @@ static void configurations_do_not_mix(void **state)
     configs[14].fingerprint_bits = 8;
     configs[15].fingerprint_bits = 8;
     configs[15].entry_bits = 32;
+    configs[16] = recording_config(0);
+    configs[17] = recording_config(1);
+    configs[18] = series_config(3, 0);
     roost_filter *filters[COUNT_OF(configs)];
     for (size_t i = 0; i < COUNT_OF(configs); i++)
         filters[i] = new_filter(&configs[i]);
