@@ -130,6 +130,15 @@ for kind in bloom cuckoo; do
     refuses "--multiset with $kind" '^roost: --multiset: only for --kind orcuckoo' create f --capacity 10 --kind $kind --multiset
     refuses "--entry with $kind" '^roost: --entry: only for --kind orcuckoo' create f --capacity 10 --kind $kind --entry 64
 done
+for kind in bloom cuckoo; do
+    refuses "--semantics with $kind" '^roost: --semantics: only for --kind orcuckoo' create f --kind $kind --semantics remove-wins
+done
+refuses "--semantics of a filter of fixed size" '^roost: --semantics: a filter of fixed size is add-wins; for remove-wins add --scalable' \
+    create f --kind orcuckoo --capacity 10 --semantics remove-wins
+refuses "--semantics of a multiset" '^roost: --semantics: a multiset is add-wins; leave --multiset out for last-writer-wins' \
+    create f --kind orcuckoo --multiset --semantics last-writer-wins
+refuses "--semantics that there are not" '^roost: --semantics mine: must be add-wins, remove-wins or last-writer-wins' \
+    create f --kind orcuckoo --semantics mine
 refuses "--entry 32 in a set" '^roost: --entry 32: only with --multiset' create f --capacity 10 --kind orcuckoo --entry 32
 refuses "--entry 16" '^roost: --entry 16: must be 32 or 64' create f --capacity 10 --kind orcuckoo --entry 16
 refuses "--entry 32 with other bits than it has" '^roost: --bits: entries of 32 bits have fingerprints of 8 bits' \
@@ -211,6 +220,9 @@ made_with fpr_promised 0.007 --capacity 10 --fpr=0.7%
 made_with kind bloom --capacity 10
 made_with kind cuckoo --capacity 10 --kind cuckoo
 made_with kind orcuckoo --capacity 10 --kind orcuckoo
+made_with semantics '"add-wins"' --capacity 10 --kind orcuckoo --semantics add-wins
+made_with semantics '"remove-wins"' --kind orcuckoo --semantics remove-wins
+made_with semantics '"last-writer-wins"' --capacity 10 --scalable --kind orcuckoo --semantics last-writer-wins
 made_with multiset false --capacity 10 --kind orcuckoo
 made_with multiset true --capacity 10 --kind orcuckoo --multiset
 made_with entry_bits 64 --capacity 10 --kind orcuckoo

@@ -46,6 +46,30 @@ cp g old
 "$ROOST" merge g old
 gives "not from an old copy either" 1 '' check g 6 8
 
+# ---- what wins -------------------------------------------------------------------------------------------------------------
+
+for semantics in add-wins remove-wins last-writer-wins; do
+    rm -f v w
+    "$ROOST" create v --kind orcuckoo --semantics $semantics
+    "$ROOST" add v x y
+    cp v w
+    "$ROOST" add v x
+    "$ROOST" remove w x # later, and without having seen that addition
+    "$ROOST" sync -q v w
+    is "$semantics: both ways: equal" "$(digest v)" "$(digest w)"
+    gives "$semantics: what holds" 0 "$([ $semantics != add-wins ] || echo x; echo y)" check v x y
+    "$ROOST" add w x
+    "$ROOST" merge v w
+    gives "$semantics: added by one that has seen it all" 0 $'x\ny' check v x y
+    before=$(digest v)
+    "$ROOST" remove v nobody
+    is "$semantics: a removal of what is not there is saved if it has to be" $([ $semantics = add-wins ]; echo $?) \
+        $([ "$before" = "$(digest v)" ]; echo $?)
+    [ $semantics = add-wins ] || refuses "$semantics does not merge with add-wins" \
+        "^roost: g2: does not merge into v: its semantics is add-wins, not $semantics" merge v g2
+    [ $semantics != add-wins ] || cp v g2
+done
+
 # ---- a multiset ------------------------------------------------------------------------------------------------------------
 
 for entry in 32 64; do
