@@ -506,17 +506,12 @@ static bool drop_some(struct growing_orcuckoo *filter, struct prefix_entry entry
     return dropped;
 }
 
-/* The same of all of them, of which some are given. Removals are asked for by their prefix as well: thousands of
-   shorter prefixes, as a stranger may send, must not hide them. */
+/* The same of all of them, of which some are given: what has the longest prefixes, as removals have, is among these. */
 static void drop_superseded(struct growing_orcuckoo *filter, struct prefix_entry entry, uint64_t hash,
                             struct prefix_entry *covering, uint32_t count)
 {
     while (drop_some(filter, entry, covering, count) && count >= MOST_COVERING - 1)
         count = tagged_set_covering(&filter->set, hash, covering, MOST_COVERING);
-    while (is_removed(filter, hash) &&
-           drop_some(filter, entry, covering,
-                     tagged_set_of_prefix(&filter->set, removal_of(hash), covering, MOST_COVERING)))
-        continue;
 }
 
 static ALWAYS_INLINE void count_in(struct observed *observed, struct entry entry)

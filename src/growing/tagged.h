@@ -35,7 +35,8 @@ bool tagged_holds(const struct prefix_table *table, struct prefix_entry entry);
 /* Gives back memory that is no longer needed where an entry of this prefix was dropped. */
 void tagged_shrink(struct prefix_table *table, uint64_t prefix);
 
-/* Entries whose prefixes cover a hash: at most so many of them; how many there are. */
+/* Entries whose prefixes cover a hash: at most so many of them, TAGGED_AT_ONCE or more, and none is left out that is longer
+   than all that are returned; how many there are. */
 uint32_t tagged_covering(const struct prefix_table *table, uint64_t hash, struct prefix_entry *entries, uint32_t most);
 uint64_t tagged_count_covering(const struct prefix_table *table, uint64_t hash);
 /* The same of this very prefix; whether there is one. */

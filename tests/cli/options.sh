@@ -220,9 +220,9 @@ made_with fpr_promised 0.007 --capacity 10 --fpr=0.7%
 made_with kind bloom --capacity 10
 made_with kind cuckoo --capacity 10 --kind cuckoo
 made_with kind orcuckoo --capacity 10 --kind orcuckoo
-made_with semantics '"add-wins"' --capacity 10 --kind orcuckoo --semantics add-wins
-made_with semantics '"remove-wins"' --kind orcuckoo --semantics remove-wins
-made_with semantics '"last-writer-wins"' --capacity 10 --scalable --kind orcuckoo --semantics last-writer-wins
+made_with semantics add-wins --capacity 10 --kind orcuckoo --semantics add-wins
+made_with semantics remove-wins --kind orcuckoo --semantics remove-wins
+made_with semantics last-writer-wins --capacity 10 --scalable --kind orcuckoo --semantics last-writer-wins
 made_with multiset false --capacity 10 --kind orcuckoo
 made_with multiset true --capacity 10 --kind orcuckoo --multiset
 made_with entry_bits 64 --capacity 10 --kind orcuckoo

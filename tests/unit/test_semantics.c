@@ -528,6 +528,26 @@ static void a_filter_at_its_limit_refuses_and_stays(void **state)
     }
 }
 
+/* Rates that leave room for a few entries. What has one can be changed. */
+static void a_full_set_of_stamps_refuses_others(void **state)
+{
+    (void)state;
+    roost_config config = config_of(ROOST_LAST_WRITER_WINS);
+    config.fpr = 1e-17;
+    roost_filter *filter = new_filter(&config);
+    const uint64_t room = info_of(filter).growth_limit;
+    assert_in_range(room, 5, 20);
+    for (uint64_t key = 0; key < room; key++)
+        add_at(filter, key, 1);
+    struct portrait before = portrait_of(filter);
+    assert_int_equal(roost_filter_add_hash(filter, NULL, hash_for_key(100)), ROOST_FULL);
+    assert_int_equal(roost_filter_remove_hash(filter, NULL, hash_for_key(100)), ROOST_FULL);
+    assert_still(&before, filter);
+    assert_true(remove_at(filter, 1, 2));
+    assert_true(info_of(filter).promise_holds);
+    roost_filter_free(filter);
+}
+
 /* Each allocation of a call fails once, alone or with all after it: the call succeeds, or changes nothing. */
 typedef roost_status attempt(roost_filter *filter, const roost_buffer *frame);
 
@@ -991,6 +1011,7 @@ int main(void)
         cmocka_unit_test(lists_of_stamps_have_one_form),
         cmocka_unit_test(own_changes_are_seen_among_thousands_of_dots),
         cmocka_unit_test(a_filter_at_its_limit_refuses_and_stays),
+        cmocka_unit_test(a_full_set_of_stamps_refuses_others),
         cmocka_unit_test(failed_allocations_change_nothing),
         cmocka_unit_test(random_worlds_are_what_the_model_says),
         cmocka_unit_test(large_filters_keep_every_change),
