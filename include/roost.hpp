@@ -356,6 +356,12 @@ class Filter : public Mergeable
         return roost_filter_count(get(), key.data(), key.size());
     }
 
+    /* The time of the changes that follow, with ROOST_LAST_WRITER_WINS; for other filters it does nothing. */
+    void set_time(Time time = now()) noexcept
+    {
+        roost_filter_set_time(get(), static_cast<std::uint64_t>(time.time_since_epoch().count()));
+    }
+
     /* The value tells whether the element was there. ROOST_UNSUPPORTED but for ROOST_ORCUCKOO. */
     Result<bool> remove(std::string_view key)
     {
