@@ -392,15 +392,6 @@ static void must_keep_promise(const struct universe *universe, const struct fact
 
 /* ---- laws of a world --------------------------------------------------------------------------------------------- */
 
-static uint64_t frame_hash(const roost_filter *filter)
-{
-    roost_buffer frame;
-    must(roost_filter_encode(filter, &frame) == ROOST_OK, "encode");
-    uint64_t hash = checksum_bytes(frame.data, frame.size);
-    roost_buffer_release(&frame);
-    return hash;
-}
-
 /* A table that is empty gets its segments again. */
 static roost_filter *prepared(const struct universe *universe, roost_filter *filter)
 {
@@ -420,16 +411,6 @@ static roost_filter *copy_of(const struct universe *universe, const roost_filter
     roost_filter *copy;
     must(roost_filter_clone(filter, &copy) == ROOST_OK, "clone");
     return prepared(universe, copy);
-}
-
-static roost_filter *through_bytes(const roost_filter *filter)
-{
-    roost_filter *decoded;
-    roost_buffer frame;
-    must(roost_filter_encode(filter, &frame) == ROOST_OK, "encode");
-    must(roost_filter_decode(&decoded, frame.data, frame.size, filter->environment.common) == ROOST_OK, "decode");
-    roost_buffer_release(&frame);
-    return decoded;
 }
 
 /* Dots of one number may be of other elements in other worlds: those that matter belong to the state. */

@@ -318,32 +318,11 @@ static void must_keep_promise(const struct universe *universe, const struct fact
 
 /* ---- laws of a world --------------------------------------------------------------------------------------------- */
 
-static uint64_t frame_hash(const roost_filter *filter)
-{
-    roost_buffer frame;
-    must(roost_filter_encode(filter, &frame) == ROOST_OK, "encode");
-    uint64_t hash = checksum_bytes(frame.data, frame.size);
-    roost_buffer_release(&frame);
-    return hash;
-}
-
 static roost_filter *copy_of(const roost_filter *filter)
 {
     roost_filter *copy;
     must(roost_filter_clone(filter, &copy) == ROOST_OK, "clone");
     return copy;
-}
-
-static roost_filter *through_bytes(const roost_filter *filter)
-{
-    roost_filter *decoded;
-    roost_buffer frame;
-    must(roost_filter_encode(filter, &frame) == ROOST_OK, "encode");
-    must(roost_filter_decode(&decoded, frame.data, frame.size, (roost_environment[]){whole_environment(filter)}) ==
-             ROOST_OK,
-         "decode");
-    roost_buffer_release(&frame);
-    return decoded;
 }
 
 /* Dots of one number may be of other elements in other worlds: those that matter belong to the state. */

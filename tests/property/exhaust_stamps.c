@@ -131,16 +131,6 @@ static roost_filter *copy_of(const struct universe *universe, const roost_filter
     return prepared(universe, copy);
 }
 
-static roost_filter *through_bytes(const roost_filter *filter)
-{
-    roost_filter *decoded;
-    roost_buffer frame;
-    must(roost_filter_encode(filter, &frame) == ROOST_OK, "encode");
-    must(roost_filter_decode(&decoded, frame.data, frame.size, filter->environment.common) == ROOST_OK, "decode");
-    roost_buffer_release(&frame);
-    return decoded;
-}
-
 /* The very same replica, once more. */
 static roost_filter *twin_of(const struct universe *universe, const roost_filter *filter)
 {
@@ -150,15 +140,6 @@ static roost_filter *twin_of(const struct universe *universe, const roost_filter
     must(roost_filter_restore_replica(twin, replica.data, replica.size) == ROOST_OK, "restore");
     roost_buffer_release(&replica);
     return twin;
-}
-
-static uint64_t frame_hash(const roost_filter *filter)
-{
-    roost_buffer frame;
-    must(roost_filter_encode(filter, &frame) == ROOST_OK, "encode");
-    uint64_t hash = checksum_bytes(frame.data, frame.size);
-    roost_buffer_release(&frame);
-    return hash;
 }
 
 /* ---- laws of a world --------------------------------------------------------------------------------------------- */

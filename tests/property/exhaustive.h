@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "filter/cuckoo_geometry.h"
+#include "filter/kind.h"
 
 /* Operations in a row: `--deep` as many as an hour allows, `--shallow` one less than otherwise, for `make check`. */
 static inline uint32_t depth_of(const char *form, uint32_t depth, uint32_t deep)
@@ -114,6 +114,28 @@ static inline bool hash_set_meet_with(struct hash_set *set, const void *world, s
     while (--met[1] > 0 && hash_set_add(set, met, sizeof met))
         ;
     return false;
+}
+
+/* ---- bytes of filters -------------------------------------------------------------------------------------------- */
+
+static inline uint64_t frame_hash(const roost_filter *filter)
+{
+    roost_buffer frame;
+    must(roost_filter_encode(filter, &frame) == ROOST_OK, "encode");
+    uint64_t hash = checksum_bytes(frame.data, frame.size);
+    roost_buffer_release(&frame);
+    return hash;
+}
+
+static inline roost_filter *through_bytes(const roost_filter *filter)
+{
+    const roost_environment environment = whole_environment(filter);
+    roost_filter *decoded;
+    roost_buffer frame;
+    must(roost_filter_encode(filter, &frame) == ROOST_OK, "encode");
+    must(roost_filter_decode(&decoded, frame.data, frame.size, &environment) == ROOST_OK, "decode");
+    roost_buffer_release(&frame);
+    return decoded;
 }
 
 /* ---- keys -------------------------------------------------------------------------------------------------------- */

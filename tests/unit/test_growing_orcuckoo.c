@@ -3,6 +3,7 @@
  * by chosen keys, with prefixes that are too short for their segments, at the end of memory, copied while it changes.
  * What comes from strangers is made by hand: any prefix with any dot.
  */
+#include "forged_entry.h"
 #include "meter.h"
 #include "moving.h"
 
@@ -37,20 +38,6 @@ static struct prefix_table *table_in(roost_filter *filter)
     struct tagged_set *set = &as_growing_orcuckoo(filter)->set;
     assert_ok(tagged_set_use_table(set, filter));
     return set->table;
-}
-
-/* An entry that no filter would make: any prefix, with any dot. */
-static void forge_entry(roost_filter *filter, uint64_t prefix, uint64_t actor, uint32_t counter)
-{
-    struct observed *observed = as_observed(filter);
-    const roost_allocator *allocator = &filter->environment.allocator;
-    struct causal_context dot = {0};
-    assert_true(causal_add(&dot, allocator, (struct dot_run){actor, counter, counter}));
-    assert_ok(number_actors(observed, &dot));
-    struct entry entry = {actors_find(&observed->actors, actor), counter, prefix_position(prefix)};
-    assert_ok(observed->store->take(observed, &entry, 1));
-    assert_true(causal_add(&observed->causal, allocator, (struct dot_run){actor, counter, counter}));
-    causal_release(&dot, allocator);
 }
 
 static roost_filter *decoded(const roost_buffer *frame, uint64_t memory_limit)

@@ -6,6 +6,7 @@
  * dead. With stamps (last-writer-wins) there is one for every element. Nothing of it knows of prefixes or tables.
  */
 #include "exchange.h"
+#include "forged_entry.h"
 #include "meter.h"
 #include "moving.h"
 
@@ -454,19 +455,6 @@ static void lists_of_stamps_have_one_form(void **state)
 }
 
 /* ---- strangers --------------------------------------------------------------------------------------------------- */
-
-static void forge_entry(roost_filter *filter, uint64_t prefix, uint64_t actor, uint32_t counter)
-{
-    struct observed *observed = as_observed(filter);
-    const roost_allocator *allocator = &filter->environment.allocator;
-    struct causal_context dot = {0};
-    assert_true(causal_add(&dot, allocator, (struct dot_run){actor, counter, counter}));
-    assert_ok(number_actors(observed, &dot));
-    struct entry entry = {actors_find(&observed->actors, actor), counter, prefix_position(prefix)};
-    assert_ok(observed->store->take(observed, &entry, 1));
-    assert_true(causal_add(&observed->causal, allocator, (struct dot_run){actor, counter, counter}));
-    causal_release(&dot, allocator);
-}
 
 /* However many dots of whatever prefixes a frame has: an addition is seen at once, and so is a removal. */
 static void own_changes_are_seen_among_thousands_of_dots(void **state)

@@ -3,6 +3,7 @@
  * Whatever is done to both, they have the same state, bytes and digest, and give the same answers: where entries lie is
  * layout. Without memory neither changes, and a filter of one element takes little.
  */
+#include "forged_entry.h"
 #include "meter.h"
 #include "moving.h"
 
@@ -87,17 +88,8 @@ static void assert_twins(struct twins *twins)
 /* The same entry, with a prefix of any length, in both: as from a stranger. */
 static void forge(struct twins *twins, uint64_t prefix, uint64_t actor, uint32_t counter)
 {
-    for (int i = 0; i < 2; i++) {
-        struct observed *observed = as_observed(twins->filters[i]);
-        const roost_allocator *allocator = &observed->base.environment.allocator;
-        struct causal_context dot = {0};
-        assert_true(causal_add(&dot, allocator, (struct dot_run){actor, counter, counter}));
-        assert_ok(number_actors(observed, &dot));
-        struct entry entry = {actors_find(&observed->actors, actor), counter, prefix_position(prefix)};
-        assert_ok(observed->store->take(observed, &entry, 1));
-        assert_true(causal_add(&observed->causal, allocator, (struct dot_run){actor, counter, counter}));
-        causal_release(&dot, allocator);
-    }
+    for (int i = 0; i < 2; i++)
+        forge_entry(twins->filters[i], prefix, actor, counter);
 }
 
 static void change_element(struct twins *twins, struct random_source *random)
