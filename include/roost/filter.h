@@ -13,8 +13,8 @@
  * be NULL for the defaults, and is copied.
  *
  * Threads: any number of threads may call functions that take a `const roost_filter *` at the same time. A function
- * that takes a plain `roost_filter *` needs the filter for itself. Two filters share nothing that changes. The same holds for every
- * other object of the library.
+ * that takes a plain `roost_filter *` needs the filter for itself. Two filters share nothing that changes. The same
+ * holds for every other object of the library.
  *
  * Ownership: what `new`, `clone` and `decode` return belongs to the caller, who frees it with `free`; a buffer that a
  * call fills, with roost_buffer_release. No call keeps a pointer to what it is given, unless its description says so.
@@ -262,11 +262,10 @@ ROOST_API uint64_t roost_filter_count_hash(const roost_filter *filter, roost_has
 
 /*
  * Sets the time of the changes that follow, of a filter with ROOST_LAST_WRITER_WINS: `now` is in microseconds since an
- * epoch that all replicas share, 1970 for instance. Call it before additions and removals. A change never counts as
- * earlier than what this replica has seen, whatever the clock says: it is later than all changes of the element, and as
- * late as all others. Without a call changes are ordered by that alone. Times from 2^55 on, in the year 3111, are
- * refused by the change (ROOST_CLOCK). The time belongs to this object and is not part of a frame; for other filters
- * the call does nothing.
+ * epoch that all replicas share, 1970 for instance. Call it before additions and removals. A change is always later
+ * than all changes of the element that this replica has seen, whatever the clock says; without a call changes are
+ * ordered by that alone. Times from 2^55 on, in the year 3111, are refused by the change (ROOST_CLOCK). The time
+ * belongs to this object and is not part of a frame; for other filters the call does nothing.
  */
 ROOST_API void roost_filter_set_time(roost_filter *filter, uint64_t now);
 

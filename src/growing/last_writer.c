@@ -22,10 +22,10 @@
  * many entries as different elements were ever added or removed. Of a million, an entry takes 16 bytes of memory, and
  * in a frame 8 if all changed within seconds, 11 if within a year.
  *
- * Clocks. The library has none: roost_filter_set_time says what time it is. Without, or where clocks stand, changes are
- * ordered by what their replicas had seen. A replica whose clock is ahead wins against concurrent changes of others
- * until these have seen its changes: from then on theirs are as late. Times end in a thousand years; a change that
- * would be later still is refused with ROOST_CLOCK.
+ * Clocks. The library has none: roost_filter_set_time says what time it is. Without, or where clocks stand, the changes
+ * of an element are ordered by what their replicas had seen of it. A replica whose clock is ahead wins against
+ * concurrent changes of others until these have seen its change: from then on theirs are later. Times end in a thousand
+ * years; a change that would be later still is refused with ROOST_CLOCK, so who may write can also make a change final.
  */
 #include "last_writer.h"
 
@@ -101,7 +101,6 @@ static roost_status last_writer_copy_rest(roost_filter *base, roost_filter *copy
     if (status != ROOST_OK)
         return status;
     twin->sum = filter->sum;
-    twin->latest = filter->latest;
     twin->members = filter->members;
     twin->now = filter->now;
     return ROOST_OK;
@@ -165,7 +164,6 @@ static void count_change(struct last_writer *filter, struct prefix_entry entry, 
     filter->sum += entry_hash(filter, entry);
     filter->members += stamp_adds(entry.tag);
     filter->members -= stamp_adds(before);
-    filter->latest = entry.tag > filter->latest ? entry.tag : filter->latest;
 }
 
 /* Puts an entry in the place of one with another stamp. Nothing has changed if that fails; after room was reserved, and
@@ -200,7 +198,7 @@ static roost_status write_change(struct last_writer *filter, uint64_t hash, bool
 {
     struct prefix_entry entry = {prefix_of(hash, STAMPED_LENGTH), 0};
     const uint64_t before = find_stamp(&filter->set, entry.prefix);
-    const uint64_t time = next_time(filter->now, filter->latest, before);
+    const uint64_t time = next_time(filter->now, before);
     if (time > MOST_TIME)
         return ROOST_CLOCK;
     if (!before && tagged_set_count(&filter->set) >= most_entries(filter))
@@ -463,8 +461,7 @@ static roost_status last_writer_check(const roost_filter *base)
                 return ROOST_CORRUPT;
             count_change(&audit, entries[i], 0);
         }
-    bool sound = audit.sum == filter->sum && audit.latest == filter->latest && audit.members == filter->members;
-    return sound ? ROOST_OK : ROOST_CORRUPT;
+    return audit.sum == filter->sum && audit.members == filter->members ? ROOST_OK : ROOST_CORRUPT;
 }
 
 const struct filter_kind last_writer_kind = {

@@ -8,14 +8,12 @@
 
 /*
  * Invariants (roost_filter_check): every entry of the set has a prefix of STAMPED_LENGTH bits, which no other has, and
- * a stamp for its tag; `latest` is the largest of these, `members` counts those that add, and `sum` is the sum of the
- * hashes of all.
+ * a stamp for its tag; `members` counts those that add, and `sum` is the sum of the hashes of all.
  */
 struct last_writer {
     struct roost_filter base;
     struct tagged_set set;
     uint128 sum;
-    uint64_t latest; /* stamp; 0: there is none */
     uint64_t members;
     uint64_t now;      /* what the caller said last; never part of the state */
     bool keeps_shared; /* for itself alone: shared.h */

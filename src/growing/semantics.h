@@ -43,12 +43,13 @@
  * There are as many as different elements were removed last. Removing what was never there costs as much, and must be
  * recorded too: it may have been added where nobody looked.
  *
- * *Last-writer-wins* keeps no causal context. Time is passed in by the caller and never goes back: a change is later
- * than all that its replica has seen of the element, no earlier than anything else that it has seen, and no earlier
- * than what the caller's clock says (a hybrid logical clock: Kulkarni, Demirbas, Madappa, Avva, Leone, 2014). So it
- * supersedes whatever its replica has seen, and of concurrent changes the one with the later time holds. Of two at the
- * same microsecond the addition does: a stamp is twice its time, and one more if it adds, so that two equal stamps are
- * equal changes and need no actor to tell them apart.
+ * *Last-writer-wins* keeps no causal context. Time is passed in by the caller: a change has the time of its clock, or
+ * one later than what its replica has seen of the element, if that is later (a hybrid logical clock for each element:
+ * Kulkarni, Demirbas, Madappa, Avva, Leone, 2014). So it supersedes whatever its replica has seen, and of concurrent
+ * changes the one with the later time holds. What was seen of other elements does not matter: a clock that is far ahead
+ * moves the times of those elements only that it has changed. Of two changes at the same microsecond the addition
+ * holds: a stamp is twice its time, and one more if it adds, so that two equal stamps are equal changes and need no
+ * actor to tell them apart.
  */
 #ifndef GROWING_SEMANTICS_H
 #define GROWING_SEMANTICS_H
@@ -136,12 +137,11 @@ static inline bool is_stamp(uint64_t stamp)
     return time_of_stamp(stamp) >= 1 && stamp >> STAMP_BITS == 0;
 }
 
-/* The time of an element's next change, at a replica that has seen these stamps, of any element and of this one; 0:
-   none. Above MOST_TIME: there is none. */
-static inline uint64_t next_time(uint64_t now, uint64_t latest, uint64_t before)
+/* The time of an element's next change, at a replica that has seen this stamp of it; 0: none. Above MOST_TIME: there is
+   none. */
+static inline uint64_t next_time(uint64_t now, uint64_t before)
 {
     uint64_t next = time_of_stamp(before) + 1;
-    next = time_of_stamp(latest) > next ? time_of_stamp(latest) : next;
     return now > next ? now : next;
 }
 

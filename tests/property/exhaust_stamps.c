@@ -81,13 +81,10 @@ static bool row_lacks(const struct row *row, const struct row *other)
     return lacks;
 }
 
-/* The clock; or the latest that was seen; or one after what was seen of the element. */
+/* The clock, or one after what was seen of the element. */
 static uint64_t next_stamp(const struct row *row, uint32_t key, uint64_t clock, bool adds)
 {
-    uint64_t time = clock;
-    for (uint32_t other = 0; other < KEYS; other++)
-        time = row->stamps[other] / 2 > time ? row->stamps[other] / 2 : time;
-    time = row->stamps[key] / 2 + 1 > time ? row->stamps[key] / 2 + 1 : time;
+    uint64_t time = row->stamps[key] / 2 + 1 > clock ? row->stamps[key] / 2 + 1 : clock;
     return 2 * time + adds;
 }
 
