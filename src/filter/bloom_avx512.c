@@ -16,8 +16,16 @@ static inline __m512i key_bits(roost_hash hash, uint32_t probes)
     return bits;
 }
 
+/* Where all lanes have a bit, it is enough to see that none lacks it: one instruction less, and the load is part of it. */
+static inline bool has_a_bit_everywhere(__m512i words, __m512i bits)
+{
+    return _mm512_test_epi64_mask(words, bits) == 0xff;
+}
+
 static inline bool block_holds(const uint64_t *block, roost_hash hash, uint32_t probes)
 {
+    if (probes == 8)
+        return has_a_bit_everywhere(_mm512_load_si512(block), key_bits(hash, 8));
     __m512i missing = _mm512_andnot_si512(_mm512_load_si512(block), key_bits(hash, probes));
     return _mm512_test_epi64_mask(missing, missing) == 0;
 }
@@ -25,8 +33,10 @@ static inline bool block_holds(const uint64_t *block, roost_hash hash, uint32_t 
 static inline bool block_take(uint64_t *block, roost_hash hash, uint32_t probes)
 {
     __m512i bits = key_bits(hash, probes), before = _mm512_load_si512(block);
-    __m512i missing = _mm512_andnot_si512(before, bits);
     _mm512_store_si512(block, _mm512_or_si512(before, bits));
+    if (probes == 8)
+        return !has_a_bit_everywhere(before, bits);
+    __m512i missing = _mm512_andnot_si512(before, bits);
     return _mm512_test_epi64_mask(missing, missing) != 0;
 }
 

@@ -20,6 +20,7 @@
 #define FILTER_BLOOM_LOOPS_H
 
 #include "bloom_array.h"
+#include "key_calls.h"
 
 #define AHEAD      48
 #define KEYS_AHEAD 64
@@ -191,15 +192,21 @@ static ALWAYS_INLINE roost_status add_keys(roost_filter *filter, bool *changed, 
     return ROOST_OK;
 }
 
+static ALWAYS_INLINE const struct hash_seed *seed_of_bloom(const roost_filter *filter)
+{
+    return &as_const_bloom(filter)->own.hash_seed;
+}
+
 #define CALLS(suffix, probes)                                                                                          \
-    static bool contains##suffix(const roost_filter *filter, roost_hash hash)                                          \
+    static ALWAYS_INLINE bool contains##suffix(const roost_filter *filter, roost_hash hash)                            \
     {                                                                                                                  \
         return contains_one(filter, hash, probes);                                                                     \
     }                                                                                                                  \
-    static roost_status add##suffix(roost_filter *filter, bool *changed, roost_hash hash)                              \
+    static ALWAYS_INLINE roost_status add##suffix(roost_filter *filter, bool *changed, roost_hash hash)                \
     {                                                                                                                  \
         return add_one(filter, changed, hash, probes);                                                                 \
     }                                                                                                                  \
+    KEY_CALLS(suffix, seed_of_bloom)                                                                                   \
     static void contains_keys##suffix(const roost_filter *filter, bool *found, const roost_bytes *keys, size_t count)  \
     {                                                                                                                  \
         contains_keys_loop(filter, found, keys, count, probes);                                                        \
@@ -212,6 +219,9 @@ static ALWAYS_INLINE roost_status add_keys(roost_filter *filter, bool *changed, 
     static const struct filter_calls calls##suffix = {.contains = contains##suffix,                                    \
                                                       .add = add##suffix,                                              \
                                                       .remove = remove_by_batch,                                       \
+                                                      .contains_key = contains_key##suffix,                            \
+                                                      .add_key = add_key##suffix,                                      \
+                                                      .remove_key = remove_any_key,                                    \
                                                       .contains_keys = contains_keys##suffix,                          \
                                                       .add_keys = add_keys##suffix};
 CALLS(_of_eight, 8)

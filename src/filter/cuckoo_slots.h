@@ -280,6 +280,20 @@ static ALWAYS_INLINE bool find_in_wide_pair(const struct cuckoo_table *table, en
     return ((uint64_t)found | (uint64_t)(found >> 64)) != 0;
 }
 
+/* Outside a series, where each class has its two buckets by itself: nothing but that is compiled in. */
+static ALWAYS_INLINE struct cuckoo_geometry plain_geometry(const struct cuckoo_table *table, enum form form)
+{
+    struct cuckoo_geometry geometry = table->geometry;
+    geometry.level = geometry.extra_bits = 0;
+    geometry.bits = form == FOUR_BYTES ? 8 : geometry.bits;
+    return geometry;
+}
+
+static ALWAYS_INLINE struct place plain_place(const struct cuckoo_table *table, enum form form, roost_hash hash)
+{
+    return place_of_hash(hash, plain_geometry(table, form));
+}
+
 /*
  * A fingerprint in either of two buckets; two buckets of four bytes are compared at once. Which of the two it is cannot
  * be predicted, so what matches in both is put together before it is tested: of two tests compilers make two branches.

@@ -463,15 +463,6 @@ void cuckoo_table_prefetch(const struct cuckoo_table *table, const struct place 
         prefetch_pair(table, in_slots(table, places[i]));
 }
 
-/* A table that gets hashes is outside a series and has not spread, and nothing but the plain geometry is compiled in. */
-static ALWAYS_INLINE struct place plain_place(const struct cuckoo_table *table, enum form form, roost_hash hash)
-{
-    struct cuckoo_geometry geometry = table->geometry;
-    geometry.level = geometry.extra_bits = 0;
-    geometry.bits = form == FOUR_BYTES ? 8 : geometry.bits;
-    return place_of_hash(hash, geometry);
-}
-
 /*
  * Keys come as hashes or, to a table of a series, as nested places that were worked out once for all its tables. Each
  * loop is compiled for one of the two: the other argument is NULL.
@@ -588,45 +579,11 @@ void cuckoo_table_contains_many(const struct cuckoo_table *table, bool *found, c
     }
 }
 
-static __attribute__((noinline)) bool contains_one_of_many(const struct cuckoo_table *table, roost_hash hash)
+bool cuckoo_table_contains_hash(const struct cuckoo_table *table, roost_hash hash)
 {
     bool found;
     cuckoo_table_contains_many(table, &found, &hash, 1);
     return found;
-}
-
-/* Where there is a stash, all is done again: nothing has to be kept for that. */
-static ALWAYS_INLINE bool holds_hash(const struct cuckoo_table *table, enum form form, roost_hash hash)
-{
-    if (__builtin_expect(table->stash.count != 0, 0))
-        return contains_one_of_many(table, hash);
-    return find_in_pair(table, form, plain_place(table, form, hash));
-}
-
-static __attribute__((noinline)) bool four_bytes_hold(const struct cuckoo_table *table, roost_hash hash)
-{
-    return holds_hash(table, FOUR_BYTES, hash);
-}
-
-static __attribute__((noinline)) bool one_word_holds(const struct cuckoo_table *table, roost_hash hash)
-{
-    return holds_hash(table, ONE_WORD, hash);
-}
-
-static __attribute__((noinline)) bool four_tagged_hold(const struct cuckoo_table *table, roost_hash hash)
-{
-    return holds_hash(table, FOUR_TAGGED, hash);
-}
-
-bool cuckoo_table_contains_hash(const struct cuckoo_table *table, roost_hash hash)
-{
-    if (table->plain_form == FOUR_BYTES)
-        return four_bytes_hold(table, hash);
-    if (table->plain_form == ONE_WORD)
-        return one_word_holds(table, hash);
-    if (table->plain_form == FOUR_TAGGED)
-        return four_tagged_hold(table, hash);
-    return contains_one_of_many(table, hash);
 }
 
 /* ---- insertion --------------------------------------------------------------------------------------------------- */
@@ -830,6 +787,13 @@ static __attribute__((noinline)) enum put_result insert_by_force(struct cuckoo_t
                                                                  uint32_t kicks)
 {
     return is_crowded(table, slots) ? PUT_NO_ROOM : put_by_force(table, slots, word, random, kicks);
+}
+
+enum put_result cuckoo_table_displace(struct cuckoo_table *table, struct place slots, uint64_t word,
+                                      struct random_source *random)
+{
+    return table->shape.tag_bits ? insert_by_force(table, &slots, word, random, table->most_kicks)
+                                 : put_by_force(table, &slots, word, random, table->most_kicks);
 }
 
 static ALWAYS_INLINE enum put_result insert(struct cuckoo_table *table, enum form form, struct place slots,

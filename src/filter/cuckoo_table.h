@@ -88,6 +88,10 @@ void cuckoo_table_contains_nested(const struct cuckoo_table *table, bool *found,
 enum put_result cuckoo_table_put(struct cuckoo_table *table, const struct place *place, struct random_source *random,
                                  uint32_t kicks);
 
+/* Puts a word into one of its two rows, which are full, and displaces others: PUT_NEW or PUT_NO_ROOM. */
+enum put_result cuckoo_table_displace(struct cuckoo_table *table, struct place slots, uint64_t word,
+                                      struct random_source *random);
+
 /* A bucket above a fingerprint. One number, and not a struct of two: it is stored and loaded whole. */
 typedef uint64_t cuckoo_entry;
 

@@ -99,6 +99,9 @@ roost_status remove_by_batch(roost_filter *filter, bool *changed, roost_hash has
 const struct filter_calls calls_by_batch = {.contains = contains_by_batch,
                                             .add = add_by_batch,
                                             .remove = remove_by_batch,
+                                            .contains_key = contains_any_key,
+                                            .add_key = add_any_key,
+                                            .remove_key = remove_any_key,
                                             .contains_keys = contains_keys_by_batch,
                                             .add_keys = add_keys_by_batch};
 
@@ -123,7 +126,7 @@ static __attribute__((noinline)) roost_status add_long_key(roost_filter *filter,
     return calls_of(filter)->add(filter, changed, hash_any_key(&seed, key, size));
 }
 
-roost_status roost_filter_add(roost_filter *filter, bool *changed, const void *key, size_t size)
+roost_status add_any_key(roost_filter *filter, bool *changed, const void *key, size_t size)
 {
     const struct hash_seed seed = hash_seed_of(filter);
     if (__builtin_expect(filter->imported != NULL, 0))
@@ -133,6 +136,11 @@ roost_status roost_filter_add(roost_filter *filter, bool *changed, const void *k
     if (__builtin_expect(!is_short_key(size), 0))
         return add_long_key(filter, changed, key, size);
     return calls_of(filter)->add(filter, changed, hash_short_key(&seed, key, size));
+}
+
+roost_status roost_filter_add(roost_filter *filter, bool *changed, const void *key, size_t size)
+{
+    return calls_of(filter)->add_key(filter, changed, key, size);
 }
 
 roost_status roost_filter_add_many_hash(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes,
@@ -176,7 +184,7 @@ static __attribute__((noinline)) bool contains_long_key(const roost_filter *filt
     return calls_of(filter)->contains(filter, hash_any_key(&seed, key, size));
 }
 
-bool roost_filter_contains(const roost_filter *filter, const void *key, size_t size)
+bool contains_any_key(const roost_filter *filter, const void *key, size_t size)
 {
     const struct hash_seed seed = hash_seed_of(filter);
     if (__builtin_expect(filter->imported != NULL, 0))
@@ -186,6 +194,11 @@ bool roost_filter_contains(const roost_filter *filter, const void *key, size_t s
     if (__builtin_expect(!is_short_key(size), 0))
         return contains_long_key(filter, key, size);
     return calls_of(filter)->contains(filter, hash_short_key(&seed, key, size));
+}
+
+bool roost_filter_contains(const roost_filter *filter, const void *key, size_t size)
+{
+    return calls_of(filter)->contains_key(filter, key, size);
 }
 
 /* A batch that is cut into tasks has so many keys for each of them at least. */
@@ -302,7 +315,7 @@ static __attribute__((noinline)) roost_status remove_long_key(roost_filter *filt
     return calls_of(filter)->remove(filter, changed, hash_any_key(&seed, key, size));
 }
 
-roost_status roost_filter_remove(roost_filter *filter, bool *changed, const void *key, size_t size)
+roost_status remove_any_key(roost_filter *filter, bool *changed, const void *key, size_t size)
 {
     const struct hash_seed seed = hash_seed_of(filter);
     if (__builtin_expect(filter->imported != NULL, 0) && filter->kind->removal.remove)
@@ -310,6 +323,11 @@ roost_status roost_filter_remove(roost_filter *filter, bool *changed, const void
     if (__builtin_expect(!is_short_key(size), 0))
         return remove_long_key(filter, changed, key, size);
     return calls_of(filter)->remove(filter, changed, hash_short_key(&seed, key, size));
+}
+
+roost_status roost_filter_remove(roost_filter *filter, bool *changed, const void *key, size_t size)
+{
+    return calls_of(filter)->remove_key(filter, changed, key, size);
 }
 
 roost_status roost_filter_remove_one_hash(roost_filter *filter, bool *changed, roost_hash hash)

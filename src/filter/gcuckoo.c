@@ -30,7 +30,9 @@
 #include <string.h>
 
 #include "cuckoo_many.h"
+#include "cuckoo_plain.h"
 #include "cuckoo_size.h"
+#include "key_calls.h"
 #include "../base/hash.h"
 #include "../base/sort.h"
 
@@ -39,7 +41,7 @@
 #define BATCH        32
 #define FEWEST_KICKS 8
 
-static const struct filter_calls gcuckoo_calls;
+static const struct filter_calls *calls_for(const struct cuckoo_table *table);
 
 static inline struct gcuckoo *as_gcuckoo(roost_filter *filter)
 {
@@ -132,11 +134,11 @@ static roost_status open_with(roost_filter **filter, const roost_config *config,
     if (!gcuckoo)
         return ROOST_NO_MEMORY;
     init_base(&gcuckoo->base, &gcuckoo->own, &gcuckoo_kind, config, environment);
-    gcuckoo->own.calls = &gcuckoo_calls;
     if (!cuckoo_table_init(&gcuckoo->table, geometry, environment->kicks, &environment->allocator)) {
         memory_release(&environment->allocator, gcuckoo);
         return ROOST_NO_MEMORY;
     }
+    gcuckoo->own.calls = calls_for(&gcuckoo->table);
     *filter = &gcuckoo->base;
     return ROOST_OK;
 }
@@ -226,19 +228,24 @@ static void relieve_if_overfull(struct gcuckoo *gcuckoo)
         (void)cuckoo_table_relieve(table, &gcuckoo->own.random, &environment->allocator, environment->most_moved);
 }
 
+/* A class that found no room in the slots. */
+static roost_status add_to_stash(struct gcuckoo *gcuckoo, const struct place *place)
+{
+    if (cuckoo_table_entries(&gcuckoo->table) >= gcuckoo->base.config->capacity)
+        return ROOST_FULL;
+    if (!has_memory_for_overflow(gcuckoo, 1))
+        return ROOST_TOO_LARGE;
+    return cuckoo_table_overflow(&gcuckoo->table, place, &gcuckoo->base.environment.allocator) ? ROOST_OK
+                                                                                               : ROOST_NO_MEMORY;
+}
+
 /* Leaves the digest to the caller. */
 static inline roost_status add_place(struct gcuckoo *gcuckoo, bool *grew, const struct place *place)
 {
     struct cuckoo_table *table = &gcuckoo->table;
     enum put_result result = cuckoo_table_put(table, place, &gcuckoo->own.random, table->most_kicks);
     *grew = result != PUT_PRESENT;
-    if (result != PUT_NO_ROOM)
-        return ROOST_OK;
-    if (cuckoo_table_entries(table) >= gcuckoo->base.config->capacity)
-        return ROOST_FULL;
-    if (!has_memory_for_overflow(gcuckoo, 1))
-        return ROOST_TOO_LARGE;
-    return cuckoo_table_overflow(table, place, &gcuckoo->base.environment.allocator) ? ROOST_OK : ROOST_NO_MEMORY;
+    return result == PUT_NO_ROOM ? add_to_stash(gcuckoo, place) : ROOST_OK;
 }
 
 /* From one to BATCH adds; the new ones are gathered at the front of the row and counted together. */
@@ -269,22 +276,13 @@ static roost_status add_row(struct gcuckoo *gcuckoo, bool *changed, size_t *done
 }
 
 /* One add. */
-static roost_status gcuckoo_add_one(roost_filter *filter, bool *changed, roost_hash hash)
+static __attribute__((noinline)) roost_status gcuckoo_add_one(roost_filter *filter, bool *changed, roost_hash hash)
 {
-    struct gcuckoo *gcuckoo = as_gcuckoo(filter);
-    const struct cuckoo_geometry geometry = gcuckoo->table.geometry;
-    struct place place = place_of_hash(hash, geometry);
     bool grew;
-    roost_status status = add_place(gcuckoo, &grew, &place);
-    grew &= status == ROOST_OK;
+    size_t done;
+    roost_status status = add_row(as_gcuckoo(filter), &grew, &done, &hash, 1);
     if (changed)
-        *changed = grew;
-    if (grew) {
-        if (journal_is_on(filter->journal))
-            note_classes(gcuckoo, &place, 1);
-        gcuckoo->sum += hash_number(filter->config->seed, class_key(place, geometry));
-    }
-    relieve_if_overfull(gcuckoo);
+        *changed = grew && status == ROOST_OK;
     return status;
 }
 
@@ -310,11 +308,85 @@ static bool gcuckoo_contains_one(const roost_filter *filter, roost_hash hash)
     return cuckoo_table_contains_hash(&as_const_gcuckoo(filter)->table, hash);
 }
 
-static const struct filter_calls gcuckoo_calls = {.contains = gcuckoo_contains_one,
-                                                  .add = gcuckoo_add_one,
-                                                  .remove = remove_by_batch,
-                                                  .contains_keys = contains_keys_by_batch,
-                                                  .add_keys = add_keys_by_batch};
+/* ---- elements of plain tables ------------------------------------------------------------------------------------ */
+
+static ALWAYS_INLINE const struct hash_seed *seed_of_gcuckoo(const roost_filter *filter)
+{
+    return &as_const_gcuckoo(filter)->own.hash_seed;
+}
+
+static ALWAYS_INLINE bool contains_plain(const roost_filter *filter, enum form form, roost_hash hash)
+{
+    const struct cuckoo_table *table = &as_const_gcuckoo(filter)->table;
+    return is_plain(table, form) ? find_in_pair(table, form, plain_place(table, form, hash))
+                                 : cuckoo_table_contains_hash(table, hash);
+}
+
+/* Both buckets are full, and what is in them stays there. */
+static __attribute__((noinline)) roost_status add_without_room(struct gcuckoo *gcuckoo, bool *changed,
+                                                               struct place place)
+{
+    roost_status status = add_to_stash(gcuckoo, &place);
+    if (status == ROOST_OK)
+        count_classes(gcuckoo, &place, 1);
+    if (changed)
+        *changed = status == ROOST_OK;
+    return status;
+}
+
+static ALWAYS_INLINE roost_status add_plain(roost_filter *filter, bool *changed, enum form form, roost_hash hash)
+{
+    struct gcuckoo *gcuckoo = as_gcuckoo(filter);
+    struct cuckoo_table *table = &gcuckoo->table;
+    if (!is_plain(table, form) || __builtin_expect(journal_is_on(filter->journal), 0))
+        return gcuckoo_add_one(filter, changed, hash);
+    struct place place = plain_place(table, form, hash);
+    enum put_result result = put_plain(table, form, place, place.fingerprint, &gcuckoo->own.random);
+    if (__builtin_expect(result == PUT_NO_ROOM, 0))
+        return add_without_room(gcuckoo, changed, place);
+    if (result == PUT_NEW)
+        gcuckoo->sum += hash_number(gcuckoo->own.hash_seed.seed, class_key(place, plain_geometry(table, form)));
+    if (changed)
+        *changed = result == PUT_NEW;
+    return ROOST_OK;
+}
+
+#define CALLS(suffix, form)                                                                                            \
+    static ALWAYS_INLINE bool contains##suffix(const roost_filter *filter, roost_hash hash)                            \
+    {                                                                                                                  \
+        return contains_plain(filter, form, hash);                                                                     \
+    }                                                                                                                  \
+    static ALWAYS_INLINE roost_status add##suffix(roost_filter *filter, bool *changed, roost_hash hash)                \
+    {                                                                                                                  \
+        return add_plain(filter, changed, form, hash);                                                                 \
+    }                                                                                                                  \
+    KEY_CALLS(suffix, seed_of_gcuckoo)                                                                                 \
+    static const struct filter_calls calls##suffix = {.contains = contains##suffix,                                    \
+                                                      .add = add##suffix,                                              \
+                                                      .remove = remove_by_batch,                                       \
+                                                      .contains_key = contains_key##suffix,                            \
+                                                      .add_key = add_key##suffix,                                      \
+                                                      .remove_key = remove_any_key,                                    \
+                                                      .contains_keys = contains_keys_by_batch,                         \
+                                                      .add_keys = add_keys_by_batch};
+CALLS(_of_four_bytes, FOUR_BYTES)
+CALLS(_of_one_word, ONE_WORD)
+
+static const struct filter_calls calls_of_any = {.contains = gcuckoo_contains_one,
+                                                 .add = gcuckoo_add_one,
+                                                 .remove = remove_by_batch,
+                                                 .contains_key = contains_any_key,
+                                                 .add_key = add_any_key,
+                                                 .remove_key = remove_any_key,
+                                                 .contains_keys = contains_keys_by_batch,
+                                                 .add_keys = add_keys_by_batch};
+
+static const struct filter_calls *calls_for(const struct cuckoo_table *table)
+{
+    return table->plain_form == FOUR_BYTES ? &calls_of_four_bytes
+           : table->plain_form == ONE_WORD ? &calls_of_one_word
+                                           : &calls_of_any;
+}
 
 static void gcuckoo_contains_nested(const roost_filter *filter, bool *found, const struct nested_place *places,
                                     size_t count)

@@ -304,6 +304,9 @@ struct filter_kind {
  *
  * One key at a time, and keys as bytes. A filter gets its table when it is made, by its kind, its sizes and what this
  * machine can do, so that the interface is one jump away from the code that does the work.
+ *
+ * Those for one key as bytes have the hash in line where the kind is called most (key_calls.h), and leave what is not a
+ * short key of a filter without imported parts to filter.c.
  */
 
 struct filter_calls {
@@ -311,6 +314,9 @@ struct filter_calls {
     /* `changed` may be NULL. */
     roost_status (*add)(roost_filter *filter, bool *changed, roost_hash hash);
     roost_status (*remove)(roost_filter *filter, bool *changed, roost_hash hash);
+    bool (*contains_key)(const roost_filter *filter, const void *key, size_t size);
+    roost_status (*add_key)(roost_filter *filter, bool *changed, const void *key, size_t size);
+    roost_status (*remove_key)(roost_filter *filter, bool *changed, const void *key, size_t size);
     void (*contains_keys)(const roost_filter *filter, bool *found, const roost_bytes *keys, size_t count);
     roost_status (*add_keys)(roost_filter *filter, bool *changed, size_t *done, const roost_bytes *keys, size_t count);
 };
@@ -319,6 +325,10 @@ struct filter_calls {
 extern const struct filter_calls calls_by_batch;
 void contains_keys_by_batch(const roost_filter *filter, bool *found, const roost_bytes *keys, size_t count);
 roost_status remove_by_batch(roost_filter *filter, bool *changed, roost_hash hash);
+/* Keys of any size, imported parts included: by the calls for a hash. */
+bool contains_any_key(const roost_filter *filter, const void *key, size_t size);
+roost_status add_any_key(roost_filter *filter, bool *changed, const void *key, size_t size);
+roost_status remove_any_key(roost_filter *filter, bool *changed, const void *key, size_t size);
 roost_status add_keys_by_batch(roost_filter *filter, bool *changed, size_t *done, const roost_bytes *keys,
                                size_t count);
 

@@ -50,11 +50,7 @@ bool has_memory_for(const struct observed *filter, uint64_t more)
 
 uint128 entry_hash(const struct observed *filter, struct entry entry)
 {
-    uint8_t bytes[24];
-    store_word(bytes, entry.key);
-    store_word(bytes + 8, filter->actors.list[entry.number].id);
-    store_word(bytes + 16, entry.counter);
-    return hash_to_number(hash_bytes(filter->base.config->seed, bytes, sizeof bytes));
+    return hash_of_entry(filter->base.config->seed, entry.key, filter->actors.list[entry.number].id, entry.counter);
 }
 
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */

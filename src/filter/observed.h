@@ -7,6 +7,7 @@
 #define FILTER_OBSERVED_H
 
 #include "kind.h"
+#include "../base/hash.h"
 #include "../base/sort.h"
 #include "../causal/actors.h"
 #include "../causal/causal_context.h"
@@ -133,6 +134,15 @@ static inline const struct observed *as_const_observed(const roost_filter *filte
 /* What an entry weighs in the digest. */
 uint128 entry_hash(const struct observed *filter, struct entry entry);
 
+static ALWAYS_INLINE uint128 hash_of_entry(uint64_t seed, uint64_t key, uint64_t actor, uint32_t counter)
+{
+    uint8_t bytes[24];
+    store_word(bytes, key);
+    store_word(bytes + 8, actor);
+    store_word(bytes + 16, counter);
+    return hash_to_number(hash_bytes(seed, bytes, sizeof bytes));
+}
+
 typedef void entry_visitor(void *context, struct entry entry);
 static inline __attribute__((always_inline)) void visit_entries(const struct observed *filter, entry_visitor *visit,
                                                                 void *context)
@@ -208,17 +218,29 @@ static inline roost_status ready_actor(struct observed *filter)
     return ROOST_OK;
 }
 
-/* The next dot is seen. It follows the run of the one before, which is nearly always where it was the last time. */
+/* Whether the next dot follows the run of the one before, and that is where it was the last time, as nearly always. */
+static ALWAYS_INLINE bool continues_run(const struct observed *filter)
+{
+    const struct causal_context *causal = &filter->causal;
+    return filter->run < causal->count && causal->runs[filter->run].actor == filter->actor &&
+           causal->runs[filter->run].last == filter->counter;
+}
+
+static ALWAYS_INLINE void continue_run(struct observed *filter)
+{
+    filter->causal.runs[filter->run].last = ++filter->counter;
+    filter->causal.dots++;
+}
+
+/* The next dot is seen. */
 static inline void count_own_dot(struct observed *filter)
 {
     struct causal_context *causal = &filter->causal;
-    uint32_t counter = ++filter->counter;
-    if (filter->run < causal->count && causal->runs[filter->run].actor == filter->actor &&
-        causal->runs[filter->run].last == counter - 1) {
-        causal->runs[filter->run].last = counter;
-        causal->dots++;
+    if (continues_run(filter)) {
+        continue_run(filter);
         return;
     }
+    uint32_t counter = ++filter->counter;
     causal_add(causal, &filter->base.environment.allocator, (struct dot_run){filter->actor, counter, counter});
     filter->run = (uint32_t)causal_run_of(causal, filter->actor, counter);
 }

@@ -30,7 +30,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "cuckoo_plain.h"
 #include "cuckoo_size.h"
+#include "key_calls.h"
 
 #define BATCH             32
 #define FEWEST_KICKS      8
@@ -43,7 +45,7 @@
 #define INDEX_BITS        16
 #define MOST_COUNTER_BITS 32
 
-static const struct filter_calls orcuckoo_calls;
+static const struct filter_calls *calls_for(const struct orcuckoo *filter);
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
@@ -209,7 +211,6 @@ static roost_status open_with(roost_filter **opened, const roost_config *config,
     init_base(&filter->observed.base, &filter->own, &orcuckoo_kind, config, environment);
     filter->observed.store = &orcuckoo_store;
     filter->code = class_code_for(geometry);
-    filter->own.calls = &orcuckoo_calls;
     filter->counter_bits = counter_bits_for(geometry);
     filter->observed.most_counter = (uint32_t)((UINT64_C(1) << filter->counter_bits) - 1);
     uint32_t index_bits = geometry.tag_bits - filter->counter_bits;
@@ -218,6 +219,7 @@ static roost_status open_with(roost_filter **opened, const roost_config *config,
         memory_release(&environment->allocator, filter);
         return ROOST_NO_MEMORY;
     }
+    filter->own.calls = calls_for(filter);
     *opened = &filter->observed.base;
     return ROOST_OK;
 }
@@ -490,6 +492,88 @@ static bool drop_entry(struct orcuckoo *filter, const struct place *place, struc
     return true;
 }
 
+/* ---- plain sets ---------------------------------------------------------------------------------------------------
+ *
+ * Four slots of 64 bits a bucket, nothing in the stash, an actor that makes its next dot, a class that is new or has
+ * one entry: what nearly every addition and removal meets. These functions do it in half the instructions, or leave it to
+ * those further down, which know all cases.
+ */
+
+static ALWAYS_INLINE struct place place_in_set(const struct orcuckoo *filter, roost_hash hash)
+{
+    return plain_place(&filter->table, FOUR_TAGGED, hash);
+}
+
+static ALWAYS_INLINE uint64_t key_in_set(const struct orcuckoo *filter, struct place place)
+{
+    return class_key(place, plain_geometry(&filter->table, FOUR_TAGGED));
+}
+
+/* The actor has the dot that comes next, and a slot may carry it. */
+static ALWAYS_INLINE bool is_ready(const struct observed *observed)
+{
+    return __builtin_expect(continues_run(observed) && observed->counter < observed->most_counter, 1) &&
+           __builtin_expect(observed->actors.list[observed->number].index != NO_INDEX, 1);
+}
+
+static ALWAYS_INLINE void count_new(struct orcuckoo *filter, uint64_t key)
+{
+    struct observed *observed = &filter->observed;
+    actors_entered_slot(&observed->actors, observed->number);
+    continue_run(observed);
+    observed->sum += hash_of_entry(filter->own.hash_seed.seed, key, observed->actor, observed->counter);
+    note_change(observed, CHANGE_LIVE, key, observed->number, observed->counter);
+    filter->classes++;
+}
+
+/* PUT_NO_ROOM: both buckets are full, and what is in them stays there. PUT_PRESENT: nothing was tried. Relieving the
+   table is up to the caller. */
+static ALWAYS_INLINE enum put_result add_to_plain(struct orcuckoo *filter, struct place place)
+{
+    struct cuckoo_table *table = &filter->table;
+    const struct observed *observed = &filter->observed;
+    if (!is_plain(table, FOUR_TAGGED) || !is_ready(observed))
+        return PUT_PRESENT;
+    uint64_t tag = slot_tag(filter, observed->actors.list[observed->number].index, observed->counter + 1);
+    uint64_t word = tag << table->shape.bits | place.fingerprint;
+    enum put_result result = put_plain(table, FOUR_TAGGED, place, word, &filter->own.random);
+    if (__builtin_expect(result == PUT_NEW, 1))
+        count_new(filter, key_in_set(filter, place));
+    return result;
+}
+
+/* Clears the slot of the only entry of its class. */
+static ALWAYS_INLINE void clear_slot(struct orcuckoo *filter, uint64_t byte, uint64_t key)
+{
+    struct cuckoo_table *table = &filter->table;
+    struct entry entry = entry_of_slot(filter, load_word(table->slots.bytes + byte) >> table->shape.bits, key);
+    uint64_t actor = filter->observed.actors.list[entry.number].id;
+    touch(table, byte);
+    store_word(table->slots.bytes + byte, 0);
+    table->filled--;
+    filter->classes--;
+    actors_left_slot(&filter->observed.actors, entry.number);
+    filter->observed.sum -= hash_of_entry(filter->own.hash_seed.seed, key, actor, entry.counter);
+    note_change(&filter->observed, CHANGE_DEAD, key, entry.number, entry.counter);
+}
+
+/* False: nothing was tried. Where both buckets are one, its entries are found twice. */
+static ALWAYS_INLINE bool remove_from_plain(struct orcuckoo *filter, bool *removed, struct place place)
+{
+    const struct cuckoo_table *table = &filter->table;
+    if (!is_plain(table, FOUR_TAGGED))
+        return false;
+    uint32_t found = tagged_with(table, FOUR_TAGGED, place.bucket, place.fingerprint) |
+                     tagged_with(table, FOUR_TAGGED, place.other, place.fingerprint) << 4;
+    if (__builtin_expect((found & (found - 1)) != 0, 0))
+        return false;
+    uint64_t bucket = place.bucket ^ ((place.bucket ^ place.other) & -(uint32_t)(found > 0xf)); /* without a branch */
+    if (found)
+        clear_slot(filter, bucket * 32 + (lowest_bit(found) & 3) * 8, key_in_set(filter, place));
+    *removed = found != 0;
+    return true;
+}
+
 /* ---- add --------------------------------------------------------------------------------------------------------- */
 
 /* What the capacity is about. */
@@ -591,23 +675,52 @@ static roost_status add_copy(struct orcuckoo *filter, const struct place *place,
     return put_new(filter, place, entry);
 }
 
+static struct entry next_entry(const struct orcuckoo *filter, const struct place *place)
+{
+    return (struct entry){filter->observed.number, filter->observed.counter + 1,
+                          class_key(*place, filter->table.geometry)};
+}
+
+static void count_in(struct orcuckoo *filter, struct entry entry, bool first)
+{
+    filter->classes += first;
+    count_own_dot(&filter->observed);
+    filter->observed.sum += entry_hash(&filter->observed, entry);
+    note_change(&filter->observed, CHANGE_LIVE, entry.key, entry.number, entry.counter);
+}
+
 static roost_status add_place(struct orcuckoo *filter, const struct place *place, bool *fresh)
 {
     roost_status status = ready_actor(&filter->observed);
     if (status != ROOST_OK)
         return status;
-    struct entry entry = {filter->observed.number, filter->observed.counter + 1,
-                          class_key(*place, filter->table.geometry)};
+    struct entry entry = next_entry(filter, place);
     bool first, multiset = filter->observed.base.config->multiset;
     status = multiset ? add_copy(filter, place, entry, &first) : add_to_set(filter, place, entry, &first);
     *fresh = first || multiset;
-    if (status != ROOST_OK)
-        return status;
-    filter->classes += first;
-    count_own_dot(&filter->observed);
-    filter->observed.sum += entry_hash(&filter->observed, entry);
-    note_change(&filter->observed, CHANGE_LIVE, entry.key, entry.number, entry.counter);
-    return ROOST_OK;
+    if (status == ROOST_OK)
+        count_in(filter, entry, first);
+    return status;
+}
+
+/* After PUT_NO_ROOM. */
+static roost_status add_without_room(struct orcuckoo *filter, const struct place *place)
+{
+    struct entry entry = next_entry(filter, place);
+    roost_status status = filter->classes >= filter->observed.base.config->capacity ? ROOST_FULL : overflow(filter, entry);
+    if (status == ROOST_OK)
+        count_in(filter, entry, true);
+    return status;
+}
+
+/* Adds to a set, by the short way if there is one. */
+static inline roost_status add_to_any(struct orcuckoo *filter, const struct place *place, bool *fresh)
+{
+    enum put_result result = add_to_plain(filter, *place);
+    *fresh = true;
+    return result == PUT_NEW       ? ROOST_OK
+           : result == PUT_PRESENT ? add_place(filter, place, fresh)
+                                   : add_without_room(filter, place);
 }
 
 static size_t places_of_row(const struct orcuckoo *filter, struct place *places, const roost_hash *hashes, size_t count)
@@ -623,12 +736,13 @@ static roost_status orcuckoo_add(roost_filter *base, bool *changed, size_t *done
                                  size_t count)
 {
     struct orcuckoo *filter = as_orcuckoo(base);
+    const bool multiset = base->config->multiset;
     struct place places[BATCH];
     for (*done = 0; *done < count;) {
         size_t row = places_of_row(filter, places, hashes + *done, count - *done);
         for (size_t i = 0; i < row; i++, ++*done) {
             bool fresh;
-            roost_status status = add_place(filter, &places[i], &fresh);
+            roost_status status = multiset ? add_place(filter, &places[i], &fresh) : add_to_any(filter, &places[i], &fresh);
             if (status != ROOST_OK)
                 return status;
             if (changed)
@@ -639,7 +753,7 @@ static roost_status orcuckoo_add(roost_filter *base, bool *changed, size_t *done
     return ROOST_OK;
 }
 
-static roost_status orcuckoo_add_one(roost_filter *base, bool *changed, roost_hash hash)
+static __attribute__((noinline)) roost_status orcuckoo_add_one(roost_filter *base, bool *changed, roost_hash hash)
 {
     struct orcuckoo *filter = as_orcuckoo(base);
     struct place place = place_of_hash(hash, filter->table.geometry);
@@ -707,7 +821,9 @@ static roost_status orcuckoo_remove(roost_filter *base, bool *changed, const roo
     for (size_t done = 0; done < count;) {
         size_t row = places_of_row(filter, places, hashes + done, count - done);
         for (size_t i = 0; i < row; i++, done++) {
-            bool found = remove_place(filter, &places[i]);
+            bool found;
+            if (!remove_from_plain(filter, &found, places[i]))
+                found = remove_place(filter, &places[i]);
             if (changed)
                 changed[done] = found;
         }
@@ -715,7 +831,7 @@ static roost_status orcuckoo_remove(roost_filter *base, bool *changed, const roo
     return ROOST_OK;
 }
 
-static roost_status orcuckoo_remove_key(roost_filter *base, bool *changed, roost_hash hash)
+static __attribute__((noinline)) roost_status orcuckoo_remove_key(roost_filter *base, bool *changed, roost_hash hash)
 {
     struct place place = place_of_hash(hash, as_orcuckoo(base)->table.geometry);
     bool found = remove_place(as_orcuckoo(base), &place);
@@ -775,11 +891,93 @@ static bool orcuckoo_contains_one(const roost_filter *filter, roost_hash hash)
     return cuckoo_table_contains_hash(&as_const_orcuckoo(filter)->table, hash);
 }
 
-static const struct filter_calls orcuckoo_calls = {.contains = orcuckoo_contains_one,
-                                                   .add = orcuckoo_add_one,
-                                                   .remove = orcuckoo_remove_key,
-                                                   .contains_keys = contains_keys_by_batch,
-                                                   .add_keys = add_keys_by_batch};
+static const struct filter_calls calls_of_any = {.contains = orcuckoo_contains_one,
+                                                 .add = orcuckoo_add_one,
+                                                 .remove = orcuckoo_remove_key,
+                                                 .contains_key = contains_any_key,
+                                                 .add_key = add_any_key,
+                                                 .remove_key = remove_any_key,
+                                                 .contains_keys = contains_keys_by_batch,
+                                                 .add_keys = add_keys_by_batch};
+
+/* ---- the calls of sets with four slots a bucket -------------------------------------------------------------------- */
+
+static ALWAYS_INLINE const struct hash_seed *seed_of_orcuckoo(const roost_filter *filter)
+{
+    return &as_const_orcuckoo(filter)->own.hash_seed;
+}
+
+static ALWAYS_INLINE bool contains_of_set(const roost_filter *base, roost_hash hash)
+{
+    const struct orcuckoo *filter = as_const_orcuckoo(base);
+    return is_plain(&filter->table, FOUR_TAGGED)
+               ? find_in_pair(&filter->table, FOUR_TAGGED, place_in_set(filter, hash))
+               : cuckoo_table_contains_hash(&filter->table, hash);
+}
+
+static __attribute__((noinline)) roost_status overflow_set(struct orcuckoo *filter, bool *changed, struct place place)
+{
+    roost_status status = add_without_room(filter, &place);
+    if (changed)
+        *changed = status == ROOST_OK;
+    return status;
+}
+
+/* Of what relieve_if_overfull asks, a plain table can only be full of copies. */
+static ALWAYS_INLINE roost_status add_of_set(roost_filter *base, bool *changed, roost_hash hash)
+{
+    struct orcuckoo *filter = as_orcuckoo(base);
+    struct place place = place_in_set(filter, hash);
+    enum put_result result = add_to_plain(filter, place);
+    if (result == PUT_PRESENT)
+        return orcuckoo_add_one(base, changed, hash);
+    if (__builtin_expect(result == PUT_NO_ROOM, 0))
+        return overflow_set(filter, changed, place);
+    if (__builtin_expect((filter->table.filled - filter->classes) * 16 > filter->table.filled, 0))
+        relieve_if_overfull(filter);
+    if (changed)
+        *changed = true;
+    return ROOST_OK;
+}
+
+static ALWAYS_INLINE roost_status remove_of_set(roost_filter *base, bool *changed, roost_hash hash)
+{
+    struct orcuckoo *filter = as_orcuckoo(base);
+    bool removed;
+    if (!remove_from_plain(filter, &removed, place_in_set(filter, hash)))
+        return orcuckoo_remove_key(base, changed, hash);
+    if (changed)
+        *changed = removed;
+    return ROOST_OK;
+}
+
+KEY_CALLS(_of_set, seed_of_orcuckoo)
+
+static roost_status remove_key_of_set(roost_filter *filter, bool *changed, const void *key, size_t size)
+{
+    return is_eight_bytes(filter, size)
+               ? remove_of_set(filter, changed, hash_short_key(seed_of_orcuckoo(filter), key, 8))
+               : remove_any_key(filter, changed, key, size);
+}
+
+static const struct filter_calls calls_of_set = {.contains = contains_of_set,
+                                                 .add = add_of_set,
+                                                 .remove = remove_of_set,
+                                                 .contains_key = contains_key_of_set,
+                                                 .add_key = add_key_of_set,
+                                                 .remove_key = remove_key_of_set,
+                                                 .contains_keys = contains_keys_by_batch,
+                                                 .add_keys = add_keys_by_batch};
+
+static bool is_set_of_four(const struct orcuckoo *filter)
+{
+    return filter->table.form == FOUR_TAGGED && !filter->observed.base.config->multiset;
+}
+
+static const struct filter_calls *calls_for(const struct orcuckoo *filter)
+{
+    return is_set_of_four(filter) ? &calls_of_set : &calls_of_any;
+}
 
 static void orcuckoo_contains_nested(const roost_filter *filter, bool *found, const struct nested_place *places,
                                      size_t count)

@@ -896,12 +896,24 @@ static void memory_stays_within_the_limit(void **state)
 
 /* ---- one key a call ---------------------------------------------------------------------------------------------- */
 
-/* One key a call, by bytes and by hash, is the same as batches of one: bytes, digest, what was changed, what is found,
-   what is refused. Half as much room as there are keys, so that tables get full, spread and overflow. */
+/* The same number as a key of 8, 12 or 20 bytes, which have a way each. */
+struct sized_key {
+    uint64_t bytes[3];
+    size_t size;
+};
+
+static struct sized_key sized_key(uint64_t number)
+{
+    return (struct sized_key){{number, number * 3, ~number}, number % 3 == 0 ? 8 : number % 3 == 1 ? 12 : 20};
+}
+
+/* One key a call, by bytes and by hash, is the same as batches of one, and as adding dots, which has no short cut:
+   bytes, digest, what was changed, what is found, what is refused. Half as much room as there are keys, so that tables
+   get full, spread and overflow. */
 static void one_call_is_a_batch_of_one(void **state)
 {
     (void)state;
-    enum { WAYS = 3, KEYS = 250 };
+    enum { WAYS = 4, KEYS = 250 };
     uint64_t refused = 0, removed = 0, replaced = 0;
     for (uint64_t number = 0; number < 48; number++) {
         struct counted_entropy entropies[WAYS];
@@ -914,17 +926,21 @@ static void one_call_is_a_batch_of_one(void **state)
             assert_ok(roost_filter_new(&filters[way], &config, &environment));
         }
         for (uint64_t step = 0; step < 1500; step++) {
-            uint64_t key = random_choice(&random, step < 700 ? KEYS : KEYS / 3);
+            struct sized_key key = sized_key(random_choice(&random, step < 700 ? KEYS : KEYS / 3));
             bool adds = random_choice(&random, 8) < (step % 500 < 250 ? 7 : 2), changed[WAYS] = {0};
             roost_status status[WAYS];
-            roost_hash hash = roost_filter_hash(filters[0], &key, sizeof key);
+            roost_hash hash = roost_filter_hash(filters[0], key.bytes, key.size);
+            roost_dot dot;
             size_t done;
             status[0] = adds ? roost_filter_add_many_hash(filters[0], &changed[0], &done, &hash, 1)
                              : roost_filter_remove_many_hash(filters[0], &changed[0], &hash, 1);
-            status[1] = adds ? roost_filter_add(filters[1], &changed[1], &key, sizeof key)
-                             : roost_filter_remove(filters[1], &changed[1], &key, sizeof key);
+            status[1] = adds ? roost_filter_add(filters[1], &changed[1], key.bytes, key.size)
+                             : roost_filter_remove(filters[1], &changed[1], key.bytes, key.size);
             status[2] = adds ? roost_filter_add_hash(filters[2], &changed[2], hash)
                              : roost_filter_remove_hash(filters[2], &changed[2], hash);
+            status[3] = adds ? roost_filter_add_dot_hash(filters[3], &dot, hash)
+                             : roost_filter_remove_hash(filters[3], &changed[3], hash);
+            changed[3] |= adds && changed[0]; /* it does not say */
             for (int way = 0; way < WAYS; way++) {
                 assert_int_equal(status[way], status[0]);
                 assert_int_equal(changed[way], changed[0] && status[0] == ROOST_OK);
@@ -933,10 +949,10 @@ static void one_call_is_a_batch_of_one(void **state)
             removed += !adds && changed[0];
             replaced += adds && status[0] == ROOST_OK && !changed[0];
             bool found;
-            uint64_t other = key + KEYS / 2;
-            hash = roost_filter_hash(filters[0], &other, sizeof other);
+            struct sized_key other = sized_key(key.bytes[0] + KEYS / 2);
+            hash = roost_filter_hash(filters[0], other.bytes, other.size);
             roost_filter_contains_many_hash(filters[0], &found, &hash, 1);
-            assert_int_equal(roost_filter_contains(filters[1], &other, sizeof other), found);
+            assert_int_equal(roost_filter_contains(filters[1], other.bytes, other.size), found);
             assert_int_equal(roost_filter_contains_hash(filters[2], hash), found);
         }
         for (int way = 0; way < WAYS; way++) {
