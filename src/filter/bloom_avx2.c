@@ -27,9 +27,8 @@ static inline __m256i active_lanes(uint32_t lanes, __m256i lane_numbers)
 static inline struct two_vectors round_bits(uint64_t word, uint32_t lanes)
 {
     struct two_vectors places = round_places(word);
-    return (struct two_vectors){
-        _mm256_sllv_epi64(active_lanes(lanes, _mm256_setr_epi64x(0, 1, 2, 3)), places.low),
-        _mm256_sllv_epi64(active_lanes(lanes, _mm256_setr_epi64x(4, 5, 6, 7)), places.high)};
+    return (struct two_vectors){_mm256_sllv_epi64(active_lanes(lanes, _mm256_setr_epi64x(0, 1, 2, 3)), places.low),
+                                _mm256_sllv_epi64(active_lanes(lanes, _mm256_setr_epi64x(4, 5, 6, 7)), places.high)};
 }
 
 static inline struct two_vectors key_bits(roost_hash hash, uint32_t probes)

@@ -37,8 +37,8 @@ static ALWAYS_INLINE bool is_short_way(const roost_filter *filter, size_t size)
         return is_eight_bytes(filter, size) ? contains##suffix(filter, hash_short_key(seed_of(filter), key, 8))        \
                                             : contains_short##suffix(filter, key, size);                               \
     }                                                                                                                  \
-    static __attribute__((noinline)) roost_status add_short##suffix(roost_filter *filter, bool *changed,               \
-                                                                    const void *key, size_t size)                      \
+    static __attribute__((noinline))                                                                                   \
+    roost_status add_short##suffix(roost_filter *filter, bool *changed, const void *key, size_t size)                  \
     {                                                                                                                  \
         return is_short_way(filter, size) ? add##suffix(filter, changed, hash_short_key(seed_of(filter), key, size))   \
                                           : add_any_key(filter, changed, key, size);                                   \

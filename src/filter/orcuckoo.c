@@ -707,7 +707,8 @@ static roost_status add_place(struct orcuckoo *filter, const struct place *place
 static roost_status add_without_room(struct orcuckoo *filter, const struct place *place)
 {
     struct entry entry = next_entry(filter, place);
-    roost_status status = filter->classes >= filter->observed.base.config->capacity ? ROOST_FULL : overflow(filter, entry);
+    roost_status status =
+        filter->classes >= filter->observed.base.config->capacity ? ROOST_FULL : overflow(filter, entry);
     if (status == ROOST_OK)
         count_in(filter, entry, true);
     return status;
@@ -742,7 +743,8 @@ static roost_status orcuckoo_add(roost_filter *base, bool *changed, size_t *done
         size_t row = places_of_row(filter, places, hashes + *done, count - *done);
         for (size_t i = 0; i < row; i++, ++*done) {
             bool fresh;
-            roost_status status = multiset ? add_place(filter, &places[i], &fresh) : add_to_any(filter, &places[i], &fresh);
+            roost_status status =
+                multiset ? add_place(filter, &places[i], &fresh) : add_to_any(filter, &places[i], &fresh);
             if (status != ROOST_OK)
                 return status;
             if (changed)
@@ -910,9 +912,8 @@ static ALWAYS_INLINE const struct hash_seed *seed_of_orcuckoo(const roost_filter
 static ALWAYS_INLINE bool contains_of_set(const roost_filter *base, roost_hash hash)
 {
     const struct orcuckoo *filter = as_const_orcuckoo(base);
-    return is_plain(&filter->table, FOUR_TAGGED)
-               ? find_in_pair(&filter->table, FOUR_TAGGED, place_in_set(filter, hash))
-               : cuckoo_table_contains_hash(&filter->table, hash);
+    return is_plain(&filter->table, FOUR_TAGGED) ? find_in_pair(&filter->table, FOUR_TAGGED, place_in_set(filter, hash))
+                                                 : cuckoo_table_contains_hash(&filter->table, hash);
 }
 
 static __attribute__((noinline)) roost_status overflow_set(struct orcuckoo *filter, bool *changed, struct place place)

@@ -221,6 +221,34 @@ static void what_is_new_goes_beside(void **state)
     free(file.bytes);
 }
 
+/* Short keys have ways of their own. A part whose bits are all set has every key, so that none is new. */
+static void keys_of_every_size_ask_the_parts(void **state)
+{
+    (void)state;
+    const uint8_t ones[8] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, key[40] = {1};
+    const roost_imported_part part = {
+        .form = ROOST_IMPORTED_BLOOM, .places = 64, .width = 1, .fpr = 0.1, .bytes = ones, .size = sizeof ones};
+    const roost_config configs[] = {bloom_config(ROOST_BLOCKED, 100, 0.01),
+                                    bloom_config(ROOST_BLOCKED, 100, 0.1),
+                                    bloom_config(ROOST_CLASSIC, 100, 0.01),
+                                    cuckoo_config(8, 4, 100),
+                                    cuckoo_config(12, 4, 100),
+                                    cuckoo_config(20, 4, 100)};
+    for (size_t i = 0; i < COUNT_OF(configs); i++) {
+        roost_filter *filter = new_filter(&configs[i]), *empty = new_filter(&configs[i]);
+        assert_ok(roost_filter_import(filter, NULL, &part, 1));
+        for (size_t size = 0; size <= sizeof key; size++) {
+            bool changed = true;
+            assert_true(roost_filter_contains(filter, key, size));
+            assert_ok(roost_filter_add(filter, &changed, key, size));
+            assert_false(changed || roost_filter_contains(empty, key, size));
+        }
+        assert_ok(roost_filter_merge_imported(empty, NULL, filter));
+        assert_same_frame(filter, empty);
+        FREE_ALL(filter, empty);
+    }
+}
+
 /* ---- laws ----------------------------------------------------------------------------------------------------------- */
 
 enum { WORLDS = 240, REPLICAS = 3, KEYS = 40, MADE_PARTS = 4, MOST_BYTES = 64 };
@@ -876,6 +904,7 @@ int main(void)
         cmocka_unit_test(real_filters_answer_as_before),
         cmocka_unit_test(copies_are_removed_one_by_one),
         cmocka_unit_test(what_is_new_goes_beside),
+        cmocka_unit_test(keys_of_every_size_ask_the_parts),
         cmocka_unit_test(replicas_keep_the_laws),
         cmocka_unit_test(concurrent_removals_lose_nothing),
         cmocka_unit_test(golden_frames_are_written),
