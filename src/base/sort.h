@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Ascending; `scratch` has as much room as `numbers`. Numbers are below 2^bits: fewer bits, fewer passes. */
+/* Ascending; `scratch` has as much room as `numbers`. Numbers are below 2^bits, or alike above: fewer bits, fewer passes.
+ */
 void sort_numbers(uint64_t *numbers, uint64_t *scratch, size_t count, unsigned bits);
 
 /* The same into another array, for numbers that are evenly spread in their lowest bits, so many, and alike above: in one

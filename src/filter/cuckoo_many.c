@@ -53,15 +53,6 @@ static ALWAYS_INLINE uint32_t gather_rows(const struct cuckoo_table *table, enum
     return found;
 }
 
-/* Outside a series, where each class has its two buckets by itself. */
-static ALWAYS_INLINE struct cuckoo_geometry plain_geometry(const struct cuckoo_table *table, enum form form)
-{
-    struct cuckoo_geometry geometry = table->geometry;
-    geometry.level = geometry.extra_bits = 0;
-    geometry.bits = form == FOUR_BYTES ? 8 : geometry.bits;
-    return geometry;
-}
-
 static ALWAYS_INLINE void prefetch_bucket(const struct cuckoo_table *table, uint32_t bucket)
 {
     __builtin_prefetch(table->slots.bytes + bucket_start(table, bucket) / 8);
