@@ -11,8 +11,8 @@
 #   make uninstall  removes what make install installed;  make dist  a source archive, reproducible
 #   make deb        Debian packages of what is committed, in build/deb;  make check-deb  installs them in a clean system and uses them
 #   make run-redis  three servers with the module, links between them, a partition and its healing
-#   make bench      speed, as a table and as bench/results.csv (make bench-small: without the 10^8 keys;
-#                   make bench-instructions: instructions a call; make bench-cli: the program beside others, as bench/cli.csv;
+#   make bench      speed, as bench/results.csv and in the tables of docs/speed.md (make bench-small: without the 10^8 keys, and
+#                   nothing is written; make bench-instructions: instructions a call, in both; make bench-cli: the program beside others, as bench/cli.csv;
 #                   make bench-python: the Python package beside C, as bench/python.csv;
 #                   make bench-growth: filters while they grow to 10^8 keys, as bench/growth.csv and bench/growth.svg)
 #   make check-platforms  library and tests built for aarch64, s390x (big-endian), riscv64 and musl, and run by qemu-user
@@ -170,11 +170,13 @@ check-deb: deb
 
 bench: all
 	@packaging/compile build bench/roost-bench
-	@build/bench/roost-bench --large --csv bench/results.csv
+	@build/bench/roost-bench --large --csv build/results.csv
+	@bench/speed_page --take build/results.csv
 
 bench-instructions: all
 	@packaging/compile build bench/roost-bench
-	@bench/instructions
+	@bench/instructions | tee build/instructions.csv
+	@bench/speed_page --take build/instructions.csv
 
 bench-cli: all
 	@packaging/dependencies bench

@@ -21,6 +21,7 @@ expect_none "functions and headers that the changelog names are there" unknown
 expect_none "no file is about nothing" bash -c "git ls-files | grep -E '(^|/)(util|utils|helpers|common|misc)\.[ch]$'"
 expect_none "no note to self" bash -c "git grep -nE '\b(TODO|FIXME|XXX|HACK)\b' -- '*.c' '*.h' '*.sh' ':!tests/house.sh'"
 expect_none "pictures have colours for dark pages (eval/draw.py)" bash -c "git ls-files '*.svg' | xargs grep -L prefers-color-scheme"
+expect_none "docs/speed.md has the figures of bench/results.csv" bash -c "bench/speed_page --check 2>&1"
 expect_none "the man page is well-formed" mandoc -T lint -W warning docs/roost.1
 # The packages for Debian: what is installed is there, and changes are made in both places.
 exported() { sed -n 's/^    \(roost_[a-z0-9_]*\);$/\1/p' src/roost.map | sort; }

@@ -907,8 +907,8 @@ static struct sized_key sized_key(uint64_t number)
     return (struct sized_key){{number, number * 3, ~number}, number % 3 == 0 ? 8 : number % 3 == 1 ? 12 : 20};
 }
 
-/* One key a call, by bytes and by hash, is the same as batches of one, and as adding dots, which has no short cut:
-   bytes, digest, what was changed, what is found, what is refused. Half as much room as there are keys, so that tables
+/* One key a call, by bytes and by hash, is the same as batches of one, and in a set as adding dots, which has no short
+   cut: bytes, digest, what was changed, what is found, what is refused. Half as much room as there are keys, so that tables
    get full, spread and overflow. */
 static void one_call_is_a_batch_of_one(void **state)
 {
@@ -938,9 +938,10 @@ static void one_call_is_a_batch_of_one(void **state)
                              : roost_filter_remove(filters[1], &changed[1], key.bytes, key.size);
             status[2] = adds ? roost_filter_add_hash(filters[2], &changed[2], hash)
                              : roost_filter_remove_hash(filters[2], &changed[2], hash);
-            status[3] = adds ? roost_filter_add_dot_hash(filters[3], &dot, hash)
-                             : roost_filter_remove_hash(filters[3], &changed[3], hash);
-            changed[3] |= adds && changed[0]; /* it does not say */
+            status[3] = adds && !config.multiset ? roost_filter_add_dot_hash(filters[3], &dot, hash)
+                        : adds                   ? roost_filter_add_hash(filters[3], &changed[3], hash)
+                                                 : roost_filter_remove_hash(filters[3], &changed[3], hash);
+            changed[3] |= adds && changed[0]; /* dots do not say */
             for (int way = 0; way < WAYS; way++) {
                 assert_int_equal(status[way], status[0]);
                 assert_int_equal(changed[way], changed[0] && status[0] == ROOST_OK);
@@ -963,6 +964,26 @@ static void one_call_is_a_batch_of_one(void **state)
         free_all(filters, WAYS);
     }
     assert_true(refused > 100 && removed > 1000 && replaced > 1000);
+}
+
+/* Slots of a set with the longest fingerprints have room for counters of 20 bits. */
+static void after_its_last_dot_an_actor_is_left(void **state)
+{
+    (void)state;
+    const uint64_t most = (1u << 20) - 1;
+    roost_config config = orcuckoo_config(28, 64, false, 100);
+    roost_filter *filter = new_filter(&config);
+    uint64_t actor = 0;
+    for (uint64_t i = 0; i <= most; i++) {
+        bool changed;
+        assert_ok(roost_filter_add(filter, NULL, &i, sizeof i));
+        actor = i == most - 1 ? roost_filter_get_actor(filter) : actor;
+        assert_ok(roost_filter_remove(filter, &changed, &i, sizeof i));
+        assert_true(changed);
+    }
+    assert_true(roost_filter_get_actor(filter) != actor);
+    assert_ok(roost_filter_check(filter));
+    roost_filter_free(filter);
 }
 
 int main(void)
@@ -992,6 +1013,7 @@ int main(void)
         cmocka_unit_test(spreading_shows_nowhere),
         cmocka_unit_test(memory_stays_within_the_limit),
         cmocka_unit_test(one_call_is_a_batch_of_one),
+        cmocka_unit_test(after_its_last_dot_an_actor_is_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
