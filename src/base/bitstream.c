@@ -10,6 +10,8 @@
 /* Arrays that are shorter are copied: a list of arrays is for those that matter. */
 #define LEAST_LENT ((size_t)64 << 10)
 
+#define LEAST_PASSED_ON ((size_t)256 << 10)
+
 void bit_writer_init(struct bit_writer *writer, roost_allocator allocator)
 {
     *writer = (struct bit_writer){.buffer.allocator = allocator};
@@ -38,6 +40,14 @@ void bit_writer_reserve(struct bit_writer *writer, size_t bytes)
     memory_release(&writer->buffer.allocator, writer->buffer.data);
     writer->buffer.data = data;
     writer->room = room;
+}
+
+void bit_writer_pass_on(struct bit_writer *writer)
+{
+    if (!writer->sink || writer->failed || writer->buffer.size < LEAST_PASSED_ON)
+        return;
+    writer->failed = !writer->sink->take(writer->sink, writer->buffer.data, writer->buffer.size);
+    writer->buffer.size = 0;
 }
 
 void write_long_rice(struct bit_writer *writer, uint64_t value, unsigned parameter)

@@ -12,7 +12,8 @@
  * one value has one form.
  *
  * Long arrays need no copy in between. A writer may refer to them where they are (struct lent_list), and a reader may
- * have a source, from which its bytes come as it gets to them: an array is then read to where it belongs.
+ * have a source, from which its bytes come as it gets to them: an array is then read to where it belongs. Nor need all
+ * bytes be in memory at once: a writer may have a sink, which takes those that are complete.
  */
 #ifndef BASE_BITSTREAM_H
 #define BASE_BITSTREAM_H
@@ -38,9 +39,15 @@ struct lent_list {
     size_t count;
 };
 
+/* Where bytes go that are complete. */
+struct byte_sink {
+    bool (*take)(struct byte_sink *sink, const void *bytes, size_t size);
+};
+
 struct bit_writer {
-    struct roost_buffer buffer; /* `size` counts the bytes that are complete */
+    struct roost_buffer buffer; /* `size` counts the bytes that are complete, and were not taken by the sink */
     struct lent_list *lent;     /* NULL: arrays are copied into the buffer */
+    struct byte_sink *sink;     /* NULL: all bytes stay in the buffer */
     size_t room;                /* bytes allocated */
     uint64_t pending;           /* bits that fill no byte yet, fewer than 8 between calls */
     unsigned pending_bits;
@@ -162,6 +169,8 @@ void write_bytes(struct bit_writer *writer, const void *bytes, size_t size);
     ensures sound_writer(writer) && writer_goes_on{Pre, Post}(writer);
     ensures !writer->failed ==> writer->buffer.size == \old(writer->buffer.size) + 8; */
 void write_fixed64(struct bit_writer *writer, uint64_t value);
+/* To be called now and then by what writes much: hands complete bytes over to the sink, if there is one. */
+void bit_writer_pass_on(struct bit_writer *writer);
 /* The same as write_bytes for an array that stays as it is until the bytes of the writer are used. */
 void write_array(struct bit_writer *writer, const void *bytes, size_t size);
 

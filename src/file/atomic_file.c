@@ -306,6 +306,33 @@ roost_status atomic_file_write(struct atomic_file *file, const void *bytes, size
     return ROOST_OK;
 }
 
+roost_status atomic_file_rewrite(struct atomic_file *file, const void *bytes, size_t size)
+{
+    const uint8_t *next = bytes;
+    for (size_t done = 0; done < size;) {
+        ssize_t written = pwrite(file->successor, next + done, size - done, (off_t)done);
+        if (written < 0 && errno != EINTR)
+            return fail_in_writing(file);
+        done += written > 0 ? (size_t)written : 0;
+    }
+    return ROOST_OK;
+}
+
+roost_status atomic_file_read(struct atomic_file *file, uint64_t position, uint8_t *bytes, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t got = pread(file->successor, bytes + done, size - done, (off_t)(position + done));
+        if (is_interrupted(&file->interrupt))
+            return file_fail(&file->failure, ROOST_INTERRUPTED, NULL);
+        if (got == 0)
+            errno = EIO; /* another process has cut it off */
+        if (got == 0 || (got < 0 && errno != EINTR))
+            return fail_in_writing(file);
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return ROOST_OK;
+}
+
 roost_status atomic_file_truncate(struct atomic_file *file, size_t size)
 {
     return ftruncate(file->successor, (off_t)size) == 0 ? ROOST_OK : fail_in_writing(file);

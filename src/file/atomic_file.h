@@ -44,6 +44,9 @@ roost_status atomic_file_open(struct atomic_file *file, roost_lock lock, bool wa
    successor. */
 roost_status atomic_file_begin(struct atomic_file *file); /* an empty successor, with the old permissions */
 roost_status atomic_file_write(struct atomic_file *file, const void *bytes, size_t size);
+/* What was written already: the first bytes again, and exactly so many from a position on. */
+roost_status atomic_file_rewrite(struct atomic_file *file, const void *bytes, size_t size);
+roost_status atomic_file_read(struct atomic_file *file, uint64_t position, uint8_t *bytes, size_t size);
 roost_status atomic_file_truncate(struct atomic_file *file, size_t size); /* keeps the first `size` bytes */
 roost_status atomic_file_flush(struct atomic_file *file);                 /* syncs what was written to the disk */
 

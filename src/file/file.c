@@ -3,7 +3,8 @@
  * replaces.
  *
  *     load   frame -> filter; section -> actor, journal, peer cursors, if the section names this very file
- *     save   frame, section, modification time of the identity, fsync, rename
+ *     save   frame, which a large table passes on as it encodes it; section; modification time of the identity; fsync;
+ *            rename
  *
  * The section contains the identity of the file that it is written into, so that the identity is chosen first, and the
  * modification time that belongs to it is set after the last write. If the file system did not keep that time, the
@@ -311,9 +312,12 @@ size_t roost_file_get_peer_count(const roost_file *file)
 
 /* ---- saving ---------------------------------------------------------------------------------------------------- */
 
-/* Frame and section, as they are to be written. */
+/* What is to be written. A frame that is passed on is encoded as it is written: before that there is nothing of it. */
 struct image {
-    struct frame_pieces frame;
+    bool passed_on;
+    struct frame_pieces frame; /* or */
+    uint64_t size;             /* of the frame, and */
+    uint8_t checksum[8];       /* its last bytes, once it is written */
     roost_buffer replica;
 };
 
@@ -327,40 +331,62 @@ static roost_status write_some(void *place, const void *bytes, size_t size)
     return atomic_file_write(place, bytes, size);
 }
 
-static roost_status write_plain(struct atomic_file *place, const struct frame_pieces *frame)
+static roost_status rewrite_first(void *place, const void *bytes, size_t size)
 {
-    roost_status status = frame_pieces_write(frame, write_some, place);
-    return status == ROOST_OK ? atomic_file_flush(place) : status;
+    return atomic_file_rewrite(place, bytes, size);
 }
 
-static roost_status write_with_section(struct atomic_file *place, const struct frame_pieces *frame, roost_bytes section,
-                                       const struct file_identity *identity)
+static roost_status read_again(void *place, uint64_t position, uint8_t *bytes, size_t size)
 {
-    roost_status status = frame_pieces_write(frame, write_some, place);
-    if (status == ROOST_OK)
-        status = atomic_file_write(place, section.data, section.size);
+    return atomic_file_read(place, position, bytes, size);
+}
+
+static roost_status pass_frame_on(roost_file *file, struct image *image)
+{
+    const struct frame_output output = {write_some, rewrite_first, read_again, &file->place};
+    roost_status status = frame_pass_on(file->filter, &output, &image->size, image->checksum);
+    return status == ROOST_NO_MEMORY ? fail_with(file, status, NULL) : status;
+}
+
+static roost_status write_frame(roost_file *file, struct image *image)
+{
+    if (image->passed_on)
+        return pass_frame_on(file, image);
+    const roost_buffer *last = &image->frame.buffer;
+    image->size = frame_pieces_size(&image->frame);
+    memcpy(image->checksum, last->data + last->size - sizeof image->checksum, sizeof image->checksum);
+    return frame_pieces_write(&image->frame, write_some, &file->place);
+}
+
+/* Behind the frame. Without the identity that it names, the section would be wrong: it is cut off again. */
+static roost_status write_section(struct atomic_file *place, const struct image *image, roost_bytes section,
+                                  const struct file_identity *identity)
+{
+    roost_status status = atomic_file_write(place, section.data, section.size);
     bool stamped = status == ROOST_OK && file_identity_stamp(place->successor, identity);
     if (status == ROOST_OK)
         status = atomic_file_flush(place);
     if (status != ROOST_OK || (stamped && file_identity_matches(identity, place->successor)))
         return status;
-    status = atomic_file_truncate(place, frame_pieces_size(frame));
+    status = atomic_file_truncate(place, (size_t)image->size);
     return status == ROOST_OK ? atomic_file_flush(place) : status;
 }
 
-static roost_status write_image(roost_file *file, const struct image *image)
+static roost_status write_image(roost_file *file, struct image *image)
 {
     struct file_identity identity;
     bool needs_section = image->replica.size > 0 || file->peers.count > 0;
+    roost_status status = write_frame(file, image);
+    if (status != ROOST_OK)
+        return status;
     if (!needs_section || !file_identity_choose(&identity, file->place.successor))
-        return write_plain(&file->place, &image->frame);
+        return atomic_file_flush(&file->place);
     struct bit_writer section;
     bit_writer_init(&section, file->environment.allocator);
-    replica_section_append(&section, file->filter, bytes_of(&image->frame.buffer), bytes_of(&image->replica),
-                           &file->peers, &identity);
-    roost_status status = section.failed
-                              ? fail_with(file, ROOST_NO_MEMORY, NULL)
-                              : write_with_section(&file->place, &image->frame, bytes_of(&section.buffer), &identity);
+    replica_section_append(&section, file->filter, (roost_bytes){image->checksum, sizeof image->checksum},
+                           bytes_of(&image->replica), &file->peers, &identity);
+    status = section.failed ? fail_with(file, ROOST_NO_MEMORY, NULL)
+                            : write_section(&file->place, image, bytes_of(&section.buffer), &identity);
     bit_writer_release(&section);
     return status;
 }
@@ -387,11 +413,12 @@ static roost_status replace(roost_file *file)
 
 static roost_status encode_image(const roost_file *file, struct image *image)
 {
-    roost_status status = frame_encode_pieces(file->filter, &image->frame);
+    image->passed_on = frame_is_passed_on(file->filter);
+    roost_status status = image->passed_on ? ROOST_OK : frame_encode_pieces(file->filter, &image->frame);
     return status == ROOST_OK ? roost_filter_save_replica(file->filter, &image->replica) : status;
 }
 
-static roost_status save_image(roost_file *file, const struct image *image)
+static roost_status save_image(roost_file *file, struct image *image)
 {
     roost_status status = atomic_file_begin(&file->place);
     if (status == ROOST_OK)
@@ -399,7 +426,7 @@ static roost_status save_image(roost_file *file, const struct image *image)
     if (status == ROOST_OK)
         status = replace(file);
     if (status == ROOST_OK)
-        file->frame_size = frame_pieces_size(&image->frame);
+        file->frame_size = image->size;
     atomic_file_abandon(&file->place);
     return status;
 }

@@ -599,7 +599,7 @@ static uint128 gcuckoo_digest(roost_filter *filter)
 #define HISTOGRAM_BITS     12
 #define PARTS              (1u << HISTOGRAM_BITS)
 #define KEYS_WORTH_SLICING ((uint64_t)1 << 19)
-#define MOST_SLICES        6
+#define MOST_SLICES        8
 
 uint64_t gcuckoo_keys_at_once = (uint64_t)1 << 24;
 
@@ -746,6 +746,7 @@ static bool write_slice(struct slices *slices, struct key_coder *coder, const st
         list_part(&gather, i, part, begin, count);
         sort_distinct_numbers(part, part + slice->most + 1, count, slices->shift);
         write_keys(coder, part, count);
+        bit_writer_pass_on(coder->writer);
     }
     memory_release(allocator, gathered);
     memory_release(allocator, part);
@@ -800,11 +801,26 @@ static roost_status gcuckoo_write_state(const roost_filter *filter, struct bit_w
     uint64_t entries = cuckoo_table_entries(table);
     struct key_coder coder = {writer, rice_parameter(class_universe(table->geometry), entries), 0};
     write_varint(writer, entries);
-    bit_writer_reserve(writer, (size_t)(entries * (coder.parameter + 3) / 8));
+    if (!writer->sink)
+        bit_writer_reserve(writer, (size_t)(entries * (coder.parameter + 3) / 8));
     const uint64_t most = keys_at_once(entries);
     bool written = entries <= most ? write_whole(table, &coder) : write_sliced(table, &coder, most);
     write_alignment(writer);
     return written && !writer->failed ? ROOST_OK : ROOST_NO_MEMORY;
+}
+
+#define LONGEST_VARINT 10
+
+/* Each key takes the parameter and one bit more, and zeros that make up at most the last key, in units of the
+   parameter. */
+static bool gcuckoo_is_passed_on(const roost_filter *filter, uint64_t *least, uint64_t *most)
+{
+    const struct cuckoo_table *table = &as_const_gcuckoo(filter)->table;
+    const uint64_t universe = class_universe(table->geometry), entries = cuckoo_table_entries(table);
+    const unsigned parameter = rice_parameter(universe, entries);
+    *least = entries * (parameter + 1) / 8;
+    *most = 2 * LONGEST_VARINT + (entries * (parameter + 1) + (universe >> parameter)) / 8 + 1;
+    return entries > keys_at_once(entries);
 }
 
 static bool read_places(struct bit_reader *reader, struct cuckoo_geometry geometry, unsigned parameter, uint64_t *next,
@@ -1205,7 +1221,8 @@ const struct filter_kind gcuckoo_kind = {
                 .digest = gcuckoo_digest},
     .encoding = {.write_geometry = gcuckoo_write_geometry,
                  .write_state = gcuckoo_write_state,
-                 .read_state = gcuckoo_read_state},
+                 .read_state = gcuckoo_read_state,
+                 .is_passed_on = gcuckoo_is_passed_on},
     .delta = {.write = gcuckoo_write_delta,
               .merge = gcuckoo_merge_delta,
               .prepare = gcuckoo_prepare_delta,

@@ -124,6 +124,8 @@ struct filter_encoding {
     void (*write_geometry)(const roost_filter *filter, struct bit_writer *writer);
     roost_status (*write_state)(const roost_filter *filter, struct bit_writer *writer);
     roost_status (*read_state)(roost_filter *filter, struct bit_reader *reader);
+    /* Whether write_state is worth a writer with a sink, and between how many bytes it then writes. NULL: never. */
+    bool (*is_passed_on)(const roost_filter *filter, uint64_t *least, uint64_t *most);
 };
 
 struct filter_delta {

@@ -27,7 +27,6 @@
 #define MAGIC_BYTES    4
 #define FRAME_VERSION  5 /* the latest that there is */
 #define CHECKSUM_BYTES 8
-#define LARGEST_HEADER (MAGIC_BYTES + 2 + 10)
 #define WITH_IMPORTED  0x40 /* the first byte of a body with imported parts */
 #define SECTION_HEADER (1 + 8)
 
@@ -47,25 +46,31 @@ static uint8_t version_of(enum frame_type type, const uint8_t *body, size_t size
     return body[0] & 0x20 ? 3 : body[0] == growing_window || body[0] == growing_counter ? 2 : 1;
 }
 
+size_t frame_write_header(uint8_t header[LARGEST_HEADER + 8], enum frame_type type, const uint8_t *body, size_t size,
+                          uint64_t length)
+{
+    struct bit_writer front = bit_writer_over(header, LARGEST_HEADER + 8);
+    write_bytes(&front, MAGIC, MAGIC_BYTES);
+    write_byte(&front, version_of(type, body, size));
+    write_byte(&front, (uint8_t)type);
+    write_varint(&front, length);
+    assert(!front.failed);
+    return front.buffer.size;
+}
+
 /* Writes the header into the room that was left for it, and moves what follows up to it. */
 static void finish_header(struct bit_writer *writer, enum frame_type type)
 {
-    uint8_t header[LARGEST_HEADER + 8];
-    struct bit_writer front = bit_writer_over(header, sizeof header);
+    uint8_t header[LARGEST_HEADER + 8], *data = writer->buffer.data;
     size_t body = writer->buffer.size - LARGEST_HEADER, lent = 0;
     for (size_t i = 0; writer->lent && i < writer->lent->count; i++)
         lent += writer->lent->items[i].size;
-    write_bytes(&front, MAGIC, MAGIC_BYTES);
-    write_byte(&front, version_of(type, writer->buffer.data + LARGEST_HEADER, body));
-    write_byte(&front, (uint8_t)type);
-    write_varint(&front, body + lent);
-    assert(!front.failed);
-    uint8_t *data = writer->buffer.data;
-    memcpy(data, header, front.buffer.size);
-    memmove(data + front.buffer.size, data + LARGEST_HEADER, body);
-    writer->buffer.size = front.buffer.size + body;
+    size_t size = frame_write_header(header, type, data + LARGEST_HEADER, body, body + lent);
+    memcpy(data, header, size);
+    memmove(data + size, data + LARGEST_HEADER, body);
+    writer->buffer.size = size + body;
     for (size_t i = 0; writer->lent && i < writer->lent->count; i++)
-        writer->lent->items[i].at -= LARGEST_HEADER - front.buffer.size;
+        writer->lent->items[i].at -= LARGEST_HEADER - size;
 }
 
 static roost_status add_to_checksum(void *context, const void *bytes, size_t size)

@@ -39,6 +39,27 @@ size_t frame_pieces_size(const struct frame_pieces *pieces);
 typedef roost_status frame_writer(void *context, const void *bytes, size_t size);
 roost_status frame_pieces_write(const struct frame_pieces *pieces, frame_writer *write, void *context);
 
+/*
+ * The frame of a state that is written while it is encoded, so that it is never whole in memory: frame_output.c. The
+ * functions are those of a file that is empty at first.
+ */
+struct frame_output {
+    frame_writer *write;                                                                 /* at its end */
+    frame_writer *rewrite;                                                               /* its first bytes */
+    roost_status (*read)(void *context, uint64_t position, uint8_t *bytes, size_t size); /* exactly so many */
+    void *context;
+};
+/* Whether it is worth it. */
+bool frame_is_passed_on(const roost_filter *filter);
+/* Of such a filter. `checksum` is what the frame ends with. */
+roost_status frame_pass_on(const roost_filter *filter, const struct frame_output *output, uint64_t *size,
+                           uint8_t checksum[8]);
+
+/* The header before a body of that length, of which at least the first byte is there; returns its size. */
+#define LARGEST_HEADER (4 + 2 + 10)
+size_t frame_write_header(uint8_t header[LARGEST_HEADER + 8], enum frame_type type, const uint8_t *body, size_t size,
+                          uint64_t length);
+
 /* From the magic to the checksum; `reader` then has the configuration and the body, and nothing else. */
 roost_status frame_open(struct bit_reader *reader, enum frame_type *type, const uint8_t *frame, size_t size);
 /* The same of a reader at the first byte, without the checksum: for bytes that have not all come yet. */

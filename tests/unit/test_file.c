@@ -15,6 +15,8 @@
 #include "file/atomic_file.h"
 #include "file/replica_section.h"
 #include "filter/configuration.h"
+#include "filter/gcuckoo.h"
+#include "frame/frame.h"
 #include "frame/frame_input.h"
 
 static char folder[64];
@@ -935,6 +937,73 @@ static void long_files_that_are_damaged_are_refused(void **state)
     }
 }
 
+static void fill(roost_filter *filter, uint64_t count)
+{
+    for (uint64_t key = 0; key < count; key++)
+        assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
+}
+
+/* Bytes that are allocated, now and at most. Each block has its size in front. */
+struct bytes_meter {
+    size_t now, most;
+};
+
+static void *count_bytes(void *context, size_t size)
+{
+    struct bytes_meter *meter = context;
+    size_t *block = calloc(1, size + CACHE_LINE);
+    meter->now += *block = size;
+    meter->most = meter->now > meter->most ? meter->now : meter->most;
+    return (uint8_t *)block + CACHE_LINE;
+}
+
+static void discount_bytes(void *context, void *memory)
+{
+    struct bytes_meter *meter = context;
+    size_t *block = (size_t *)(void *)((uint8_t *)memory - CACHE_LINE);
+    meter->now -= *block;
+    free(block);
+}
+
+/* The frame of a large table is written while it is encoded, and is not in memory; what is behind it is as ever. */
+static void a_large_table_is_passed_on(void **state)
+{
+    (void)state;
+    const uint64_t usual = gcuckoo_keys_at_once;
+    struct bytes_meter meter = {0};
+    roost_environment environment = {.allocator = {&meter, count_bytes, discount_bytes}};
+    roost_config config = cuckoo_config(20, 4, 600000);
+    roost_filter *filter;
+    roost_file *file;
+    roost_buffer frame;
+    assert_ok(roost_filter_new(&filter, &config, &environment));
+    fill(filter, config.capacity);
+    assert_true(frame_is_passed_on(filter));
+    assert_ok(roost_filter_encode(filter, &frame));
+    unlink("passed-on");
+    assert_ok(roost_file_new(&file, "passed-on", &environment));
+    assert_ok(roost_file_lock(file, ROOST_LOCK_EXCLUSIVE));
+    roost_file_set_filter(file, filter);
+    assert_ok(roost_file_set_peer_cursor(file, "peer", "cursor", 6));
+    meter.most = meter.now;
+    gcuckoo_keys_at_once = 60000;
+    assert_ok(roost_file_save(file));
+    gcuckoo_keys_at_once = usual;
+    assert_true(meter.most - meter.now < frame.size * 3 / 4);
+    assert_int_equal(roost_file_get_frame_size(file), frame.size);
+    roost_file_free(file);
+    roost_buffer bytes = bytes_in("passed-on");
+    assert_true(bytes.size > frame.size && memcmp(bytes.data, frame.data, frame.size) == 0);
+    file = opened("passed-on");
+    assert_int_equal(roost_file_get_replica_status(file), ROOST_REPLICA_RESTORED);
+    assert_int_equal(roost_file_get_peer_cursor(file, "peer").size, 6);
+    assert_ok(roost_filter_check(roost_file_get_filter(file)));
+    roost_file_free(file);
+    roost_buffer_release(&bytes);
+    roost_buffer_release(&frame);
+    assert_int_equal(meter.now, 0);
+}
+
 /* Kilobytes of memory that a process of its own takes at most to add to a file. */
 static long memory_to_add(const char *path)
 {
@@ -1058,6 +1127,7 @@ int main(void)
         cmocka_unit_test(long_files_are_what_they_were),
         cmocka_unit_test(every_kind_is_decoded_while_it_is_read),
         cmocka_unit_test(long_files_that_are_damaged_are_refused),
+        cmocka_unit_test(a_large_table_is_passed_on),
         cmocka_unit_test(a_large_file_takes_little_more_memory_than_its_size),
         cmocka_unit_test(every_allocation_fails_once),
     };

@@ -8,6 +8,8 @@
 #include "forge.h"
 
 #include "filter/gcuckoo.h"
+#include "frame/frame.h"
+#include "meter.h"
 
 static void frames_come_back(void **state)
 {
@@ -266,6 +268,122 @@ static void slices_give_the_same_frame(void **state)
         roost_buffer_release(&sliced);
         roost_filter_free(filter);
     }
+}
+
+/* ---- frames that are passed on ------------------------------------------------------------------------------------ */
+
+/* A file in memory, whose calls fail after so many. */
+struct heap_file {
+    uint8_t bytes[1 << 17];
+    uint64_t size;
+    int64_t allowed; /* negative: all */
+};
+
+static roost_status count_call(struct heap_file *file)
+{
+    return file->allowed < 0 || file->allowed-- > 0 ? ROOST_OK : ROOST_SYSTEM;
+}
+
+static roost_status heap_write(void *context, const void *bytes, size_t size)
+{
+    struct heap_file *file = context;
+    assert_true(size <= sizeof file->bytes - file->size);
+    memcpy(file->bytes + file->size, bytes, size);
+    file->size += size;
+    return count_call(file);
+}
+
+static roost_status heap_rewrite(void *context, const void *bytes, size_t size)
+{
+    struct heap_file *file = context;
+    assert_true(size <= file->size);
+    memcpy(file->bytes, bytes, size);
+    return count_call(file);
+}
+
+static roost_status heap_read(void *context, uint64_t position, uint8_t *bytes, size_t size)
+{
+    struct heap_file *file = context;
+    assert_true(position + size <= file->size);
+    memcpy(bytes, file->bytes + position, size);
+    return count_call(file);
+}
+
+static roost_status pass_on(const roost_filter *filter, struct heap_file *file, int64_t allowed)
+{
+    const struct frame_output output = {heap_write, heap_rewrite, heap_read, file};
+    uint8_t checksum[8];
+    uint64_t size;
+    file->size = 0;
+    file->allowed = allowed;
+    roost_status status = frame_pass_on(filter, &output, &size, checksum);
+    if (status == ROOST_OK) {
+        assert_int_equal(size, file->size);
+        assert_memory_equal(checksum, file->bytes + size - 8, 8);
+    }
+    return status;
+}
+
+static roost_filter *filled_cuckoo(uint64_t entries, const roost_environment *environment)
+{
+    roost_config config = cuckoo_config(12, 4, 15000);
+    roost_filter *filter;
+    assert_ok(roost_filter_new(&filter, &config, environment));
+    for (uint64_t key = 0; key < entries; key++)
+        assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
+    return filter;
+}
+
+/* The bytes are those of the frame in memory. Where the length could have two or three bytes, that is how it is made. */
+static void frames_that_are_passed_on_are_the_same(void **state)
+{
+    (void)state;
+    static struct heap_file file;
+    const uint64_t usual = gcuckoo_keys_at_once;
+    int passed_on = 0, kept = 0;
+    for (uint64_t entries = 200; entries < 15000; entries += is_brief() ? 1100 : 370) {
+        roost_filter *filter = filled_cuckoo(entries, NULL);
+        roost_buffer frame;
+        assert_false(frame_is_passed_on(filter));
+        assert_ok(roost_filter_encode(filter, &frame));
+        gcuckoo_keys_at_once = 150;
+        if (frame_is_passed_on(filter)) {
+            assert_ok(pass_on(filter, &file, -1));
+            assert_int_equal(file.size, frame.size);
+            assert_memory_equal(file.bytes, frame.data, frame.size);
+            passed_on++;
+        } else {
+            kept++;
+        }
+        gcuckoo_keys_at_once = usual;
+        roost_buffer_release(&frame);
+        roost_filter_free(filter);
+    }
+    assert_true(passed_on > 5 && kept > 0);
+}
+
+/* Every call of the file, and every allocation. */
+static void passing_on_fails_as_a_whole(void **state)
+{
+    (void)state;
+    static struct heap_file file;
+    const uint64_t usual = gcuckoo_keys_at_once;
+    struct meter meter;
+    roost_environment environment = {.allocator = allocator_of(&meter)};
+    roost_filter *filter = filled_cuckoo(3000, &environment);
+    const int64_t outstanding = meter.outstanding;
+    int64_t allowed = 0;
+    gcuckoo_keys_at_once = 900;
+    assert_true(frame_is_passed_on(filter));
+    for (; pass_on(filter, &file, allowed) != ROOST_OK; allowed++)
+        assert_int_equal(meter.outstanding, outstanding);
+    assert_true(allowed > 3);
+    for (meter.allowed = allowed = 0; pass_on(filter, &file, -1) != ROOST_OK; meter.allowed = ++allowed)
+        assert_int_equal(meter.outstanding, outstanding);
+    assert_true(allowed > 5);
+    gcuckoo_keys_at_once = usual;
+    roost_filter_free(filter);
+    assert_int_equal(meter.outstanding, 0);
 }
 
 /* About 6.6 bits an entry at eight bits and a full table. */
@@ -632,6 +750,8 @@ int main(void)
         cmocka_unit_test(small_frames_cannot_take_all_memory),
         cmocka_unit_test(a_stash_counts_against_the_limit),
         cmocka_unit_test(slices_give_the_same_frame),
+        cmocka_unit_test(frames_that_are_passed_on_are_the_same),
+        cmocka_unit_test(passing_on_fails_as_a_whole),
         cmocka_unit_test(sizes_are_near_the_entropy),
         cmocka_unit_test(golden_frames_are_read_and_written),
         cmocka_unit_test(golden_removals_are_read_and_written),
