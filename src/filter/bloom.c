@@ -340,14 +340,8 @@ static roost_status classic_add(roost_filter *filter, bool *changed, roost_hash 
     return ROOST_OK;
 }
 
-static const struct filter_calls classic_calls = {.contains = classic_contains,
-                                                  .add = classic_add,
-                                                  .remove = remove_by_batch,
-                                                  .contains_key = contains_any_key,
-                                                  .add_key = add_any_key,
-                                                  .remove_key = remove_any_key,
-                                                  .contains_keys = contains_keys_by_batch,
-                                                  .add_keys = add_keys_by_batch};
+static const struct filter_calls classic_calls = {
+    .contains = classic_contains, .add = classic_add, .remove = remove_by_batch, KEYS_BY_HASH};
 
 static const struct filter_calls *calls_for(const struct bloom *bloom)
 {

@@ -96,14 +96,8 @@ roost_status remove_by_batch(roost_filter *filter, bool *changed, roost_hash has
     return roost_filter_remove_many_hash(filter, changed, &hash, 1);
 }
 
-const struct filter_calls calls_by_batch = {.contains = contains_by_batch,
-                                            .add = add_by_batch,
-                                            .remove = remove_by_batch,
-                                            .contains_key = contains_any_key,
-                                            .add_key = add_any_key,
-                                            .remove_key = remove_any_key,
-                                            .contains_keys = contains_keys_by_batch,
-                                            .add_keys = add_keys_by_batch};
+const struct filter_calls calls_by_batch = {
+    .contains = contains_by_batch, .add = add_by_batch, .remove = remove_by_batch, KEYS_BY_HASH};
 
 /* ---- elements ---------------------------------------------------------------------------------------------------- */
 

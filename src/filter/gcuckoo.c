@@ -372,14 +372,8 @@ static ALWAYS_INLINE roost_status add_plain(roost_filter *filter, bool *changed,
 CALLS(_of_four_bytes, FOUR_BYTES)
 CALLS(_of_one_word, ONE_WORD)
 
-static const struct filter_calls calls_of_any = {.contains = gcuckoo_contains_one,
-                                                 .add = gcuckoo_add_one,
-                                                 .remove = remove_by_batch,
-                                                 .contains_key = contains_any_key,
-                                                 .add_key = add_any_key,
-                                                 .remove_key = remove_any_key,
-                                                 .contains_keys = contains_keys_by_batch,
-                                                 .add_keys = add_keys_by_batch};
+static const struct filter_calls calls_of_any = {
+    .contains = gcuckoo_contains_one, .add = gcuckoo_add_one, .remove = remove_by_batch, KEYS_BY_HASH};
 
 static const struct filter_calls *calls_for(const struct cuckoo_table *table)
 {

@@ -323,6 +323,11 @@ struct filter_calls {
     roost_status (*add_keys)(roost_filter *filter, bool *changed, size_t *done, const roost_bytes *keys, size_t count);
 };
 
+/* Of a table: keys as bytes by the calls for a hash. */
+#define KEYS_BY_HASH                                                                                                   \
+    .contains_key = contains_any_key, .add_key = add_any_key, .remove_key = remove_any_key,                            \
+    .contains_keys = contains_keys_by_batch, .add_keys = add_keys_by_batch
+
 /* By `set.contains` and `set.add`: what a filter has unless its kind has better ones (filter.c). */
 extern const struct filter_calls calls_by_batch;
 void contains_keys_by_batch(const roost_filter *filter, bool *found, const roost_bytes *keys, size_t count);

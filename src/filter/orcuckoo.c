@@ -893,14 +893,8 @@ static bool orcuckoo_contains_one(const roost_filter *filter, roost_hash hash)
     return cuckoo_table_contains_hash(&as_const_orcuckoo(filter)->table, hash);
 }
 
-static const struct filter_calls calls_of_any = {.contains = orcuckoo_contains_one,
-                                                 .add = orcuckoo_add_one,
-                                                 .remove = orcuckoo_remove_key,
-                                                 .contains_key = contains_any_key,
-                                                 .add_key = add_any_key,
-                                                 .remove_key = remove_any_key,
-                                                 .contains_keys = contains_keys_by_batch,
-                                                 .add_keys = add_keys_by_batch};
+static const struct filter_calls calls_of_any = {
+    .contains = orcuckoo_contains_one, .add = orcuckoo_add_one, .remove = orcuckoo_remove_key, KEYS_BY_HASH};
 
 /* ---- the calls of sets with four slots a bucket -------------------------------------------------------------------- */
 
