@@ -219,8 +219,8 @@ static ALWAYS_INLINE const struct hash_seed *seed_of_bloom(const roost_filter *f
     static const struct filter_calls calls##suffix = {.contains = contains##suffix,                                    \
                                                       .add = add##suffix,                                              \
                                                       .remove = remove_by_batch,                                       \
-                                                      .contains_key = contains_key##suffix,                            \
-                                                      .add_key = add_key##suffix,                                      \
+                                                      .contains_key = KEY_CALL(contains, suffix),                      \
+                                                      .add_key = KEY_CALL(add, suffix),                                \
                                                       .remove_key = remove_any_key,                                    \
                                                       .contains_keys = contains_keys##suffix,                          \
                                                       .add_keys = add_keys##suffix};

@@ -23,8 +23,9 @@ static ALWAYS_INLINE bool is_short_way(const roost_filter *filter, size_t size)
 
 /*
  * Defines contains_key##suffix and add_key##suffix by contains##suffix and add##suffix, which the compiler has to
- * inline. `seed_of` is a function that finds the seed of the filter.
+ * inline. `seed_of` is a function that finds the seed of the filter. KEY_CALL(contains, suffix) is what a table has.
  */
+#ifndef ROOST_WITHOUT_SERVERS
 #define KEY_CALLS(suffix, seed_of)                                                                                     \
     static __attribute__((noinline)) bool contains_short##suffix(const roost_filter *filter, const void *key,          \
                                                                  size_t size)                                          \
@@ -48,5 +49,10 @@ static ALWAYS_INLINE bool is_short_way(const roost_filter *filter, size_t size)
         return is_eight_bytes(filter, size) ? add##suffix(filter, changed, hash_short_key(seed_of(filter), key, 8))    \
                                             : add_short##suffix(filter, changed, key, size);                           \
     }
+#define KEY_CALL(name, suffix) name##_key##suffix
+#else /* code that pages fetch is short: all keys go to filter.c */
+#define KEY_CALLS(suffix, seed_of)
+#define KEY_CALL(name, suffix) name##_any_key
+#endif
 
 #endif

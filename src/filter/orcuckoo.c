@@ -958,8 +958,8 @@ static roost_status remove_key_of_set(roost_filter *filter, bool *changed, const
 static const struct filter_calls calls_of_set = {.contains = contains_of_set,
                                                  .add = add_of_set,
                                                  .remove = remove_of_set,
-                                                 .contains_key = contains_key_of_set,
-                                                 .add_key = add_key_of_set,
+                                                 .contains_key = KEY_CALL(contains, _of_set),
+                                                 .add_key = KEY_CALL(add, _of_set),
                                                  .remove_key = remove_key_of_set,
                                                  .contains_keys = contains_keys_by_batch,
                                                  .add_keys = add_keys_by_batch};
