@@ -223,11 +223,26 @@ static inline uint32_t used_of(const uint8_t *bucket, unsigned width)
     return in_use(unpack(bucket, width, &unpackings[width]));
 }
 
-static inline uint32_t ways_out(const struct segment *segment, uint32_t bucket, uint32_t ways[SLOTS])
+/* The slots of eight buckets. */
+static inline void slots_of_eight(const struct segment *segment, __m256i buckets, const uint8_t *slots[SLOTS])
+{
+    const struct lane lane = segment->slots;
+    uint32_t blocks[SLOTS], bytes[SLOTS];
+    __m256i block = _mm256_srli_epi32(_mm256_mullo_epi32(buckets, _mm256_set1_epi32((int)lane.reciprocal)), 20);
+    __m256i inside = _mm256_sub_epi32(buckets, _mm256_mullo_epi32(block, _mm256_set1_epi32(lane.per_block)));
+    _mm256_storeu_si256((__m256i *)blocks, block);
+    _mm256_storeu_si256((__m256i *)bytes, _mm256_mullo_epi32(inside, _mm256_set1_epi32(lane.width)));
+    for (unsigned i = 0; i < SLOTS; i++)
+        slots[i] = segment->blocks[blocks[i]] + bytes[i];
+}
+
+static inline void find_ways(const struct segment *segment, uint32_t bucket, struct ways_out *ways)
 {
     const unsigned width = segment->slots.width, rest_bits = rest_bits_of(segment);
-    if (width > NARROW_WIDTH)
-        return ways_out_plainly(segment, bucket, ways);
+    if (width > NARROW_WIDTH) {
+        find_ways_plainly(segment, bucket, ways);
+        return;
+    }
     const __m256i buckets = _mm256_set1_epi32(segment->buckets), zero = _mm256_setzero_si256();
     __m256i slots = unpack(slots_of(segment, bucket), width, &unpackings[width]);
     __m256i offset =
@@ -239,9 +254,10 @@ static inline uint32_t ways_out(const struct segment *segment, uint32_t bucket, 
     __m256i way = _mm256_add_epi32(_mm256_set1_epi32((int)bucket), distance);
     way = _mm256_add_epi32(way, _mm256_and_si256(buckets, _mm256_srai_epi32(way, 31)));
     way = _mm256_sub_epi32(way, _mm256_andnot_si256(_mm256_cmpgt_epi32(buckets, way), buckets));
-    _mm256_storeu_si256((__m256i *)ways, way);
+    _mm256_storeu_si256((__m256i *)ways->buckets, way);
+    slots_of_eight(segment, way, ways->slots);
     __m256i rests = _mm256_and_si256(slots, _mm256_set1_epi32((int)low_bits(rest_bits)));
-    return ~(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(rests, zero))) & 0xff;
+    ways->movable = ~(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(rests, zero))) & 0xff;
 }
 
 static void locate_all(const struct segment *segment, uint64_t *places, const uint64_t *prefixes, size_t count)

@@ -5,7 +5,7 @@
  *     static inline bool buckets_cover(the same, uint64_t mark);
  *     static inline struct two_buckets look_at(the same);
  *     static inline uint32_t used_of(const uint8_t *bucket, unsigned width);
- *     static inline uint32_t ways_out(const struct segment *segment, uint32_t bucket, uint32_t ways[SLOTS]);
+ *     static inline void find_ways(const struct segment *segment, uint32_t bucket, struct ways_out *ways);
  *     static void locate_all(const struct segment *segment, uint64_t *places, const uint64_t *prefixes, size_t count);
  *     static inline bool begin_four(struct row *row, const roost_hash *hashes, size_t first);      with BEGINS_FOUR
  *
@@ -136,8 +136,17 @@ static uint64_t uncovered(const struct segment *segment, uint64_t *prefixes, uin
  * looked up and put, so that each sees what came before it. A key whose segment has to grow ends the batch, since the
  * segment of others may be the same.
  */
+static ALWAYS_INLINE void fetch_tags(const struct row *row, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct segment *segment = row->segments[i];
+        __builtin_prefetch(bucket_in(segment, segment->tags, (uint32_t)row->home_buckets[i]));
+        __builtin_prefetch(bucket_in(segment, segment->tags, (uint32_t)row->other_buckets[i]));
+    }
+}
+
 static ALWAYS_INLINE bool begin_additions(const struct directory *root, struct row *row, const roost_hash *hashes,
-                                          size_t count)
+                                          size_t count, bool tagged)
 {
     for (size_t i = 0; i < count; i++) {
         node child = *place_of(root, hashes[i].high);
@@ -148,13 +157,15 @@ static ALWAYS_INLINE bool begin_additions(const struct directory *root, struct r
         __builtin_prefetch(&row->segments[i]->place_mask);
     }
     (void)begin_row(row, hashes, count);
+    if (tagged)
+        fetch_tags(row, count);
     return true;
 }
 
 /* The slot of the prefix of a hash, from that of the hash. */
 static ALWAYS_INLINE uint64_t cut_slot(const struct segment *segment, uint64_t slot, unsigned length)
 {
-    uint64_t mark = UINT64_C(1) << (segment->depth + segment->place_bits + rest_bits_of(segment) - 1 - length);
+    uint64_t mark = UINT64_C(1) << (longest_in_slots(segment) - length);
     return (slot & ~(2 * mark - 1)) | mark;
 }
 
@@ -164,23 +175,25 @@ static ALWAYS_INLINE uint64_t choose(uint64_t first, uint64_t second, bool takes
 }
 
 /* Into the emptier of two buckets, by masks: which one it is, no branch could tell in advance. Buckets are filled from
-   the first slot on, so masks are in the order of how full they are, but for buckets that lost some. */
-static ALWAYS_INLINE bool put_in_row(const struct row *row, size_t i, struct two_buckets buckets,
-                                     struct prefix_entry entry, bool tagged)
+   the first slot on, so masks are in the order of how full they are. */
+static ALWAYS_INLINE bool put_in_row(const struct row *row, size_t i, struct two_buckets buckets, unsigned length,
+                                     uint64_t tag, bool tagged)
 {
     struct segment *segment = row->segments[i];
     bool moves = buckets.used_other < buckets.used_home;
     uint32_t used = (uint32_t)choose(buckets.used_home, buckets.used_other, moves);
-    if (__builtin_expect(used == FULL_BUCKET, 0))
-        return segment_put(segment, entry);
+    uint64_t slot = cut_slot(segment, row->slots[i], length);
+    if (__builtin_expect(used == FULL_BUCKET, 0)) {
+        struct slot_place place = {(uint32_t)row->home_buckets[i], (uint32_t)row->other_buckets[i], slot};
+        return segment_put_by_moves(segment, place, tag);
+    }
     uint8_t *bucket = (uint8_t *)(uintptr_t)choose((uintptr_t)row->homes[i], (uintptr_t)row->others[i], moves);
     uint64_t flag = (uint64_t)moves << (row->widths[i] - 1);
-    packed_set(bucket, (unsigned)row->widths[i], lowest_bit(~used),
-               cut_slot(segment, row->slots[i], prefix_length(entry.prefix)) | flag);
+    packed_fill(bucket, (unsigned)row->widths[i], lowest_bit(~used), slot | flag);
     if (tagged) {
         uint32_t number = (uint32_t)choose(row->home_buckets[i], row->other_buckets[i], moves);
-        packed_set(bucket_in(segment, segment->tags, number), segment->tags.width, lowest_bit(~used),
-                   pack_tag(entry.tag, segment->number_bits));
+        packed_fill(bucket_in(segment, segment->tags, number), segment->tags.width, lowest_bit(~used),
+                    pack_tag(tag, segment->number_bits));
     }
     segment->used++;
     segment->prefixes++;
@@ -188,87 +201,138 @@ static ALWAYS_INLINE bool put_in_row(const struct row *row, size_t i, struct two
 }
 
 /* Whether a segment takes it as it is, has nothing beside its slots, and is no other table's. */
-static ALWAYS_INLINE bool takes_as_it_is(const struct segment *segment, struct prefix_entry entry, bool tagged)
+static ALWAYS_INLINE bool takes_as_it_is(const struct segment *segment, unsigned length, uint64_t tag, bool tagged)
 {
-    return segment->spill_count == 0 && !segment_is_shared(segment) &&
-           segment_takes(segment, prefix_length(entry.prefix)) && (!tagged || segment_takes_tag(segment, entry.tag));
+    return segment->spill_count == 0 && !segment_is_shared(segment) && segment_takes(segment, length) &&
+           (!tagged || segment_takes_tag(segment, tag));
 }
 
-static ALWAYS_INLINE size_t put_row(const struct directory *root, struct put_many *put, bool *added,
-                                    const roost_hash *hashes, size_t count, bool tagged)
+static ALWAYS_INLINE struct two_buckets look_at_key(const struct row *row, size_t i)
 {
-    struct row row;
-    if (!begin_additions(root, &row, hashes, count))
-        return 0;
-    for (size_t i = 0; i < count && tagged; i++) {
-        const struct segment *segment = row.segments[i];
-        __builtin_prefetch(bucket_in(segment, segment->tags, (uint32_t)row.home_buckets[i]));
-        __builtin_prefetch(bucket_in(segment, segment->tags, (uint32_t)row.other_buckets[i]));
-    }
+    return look_at((unsigned)row->widths[i], row->homes[i], row->others[i], row->slots[i]);
+}
+
+/* Keys whose buckets are full will have others moved: the buckets that these may move to are fetched now. Which keys
+   that are, no branch could tell in advance. */
+static ALWAYS_INLINE void fetch_ways(const struct row *row, size_t count)
+{
+    size_t full[ROW], found = 0;
     for (size_t i = 0; i < count; i++) {
-        struct two_buckets buckets = look_at((unsigned)row.widths[i], row.homes[i], row.others[i], row.slots[i]);
+        unsigned width = (unsigned)row->widths[i];
+        full[found] = i;
+        found += bucket_is_full(row->homes[i], width) & bucket_is_full(row->others[i], width);
+    }
+    for (size_t i = 0; i < found; i++) {
+        struct ways_out ways;
+        find_ways(row->segments[full[i]], (uint32_t)row->home_buckets[full[i]], &ways);
+        for (unsigned j = 0; j < SLOTS; j++)
+            __builtin_prefetch(ways.slots[j] + last_slot_byte((unsigned)row->widths[full[i]]));
+    }
+}
+
+/* The first keys of a row that only take a slot. With tags it ends with the first that is covered. */
+static ALWAYS_INLINE size_t put_tagged_row(const struct row *row, struct put_many *put, bool *added, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct two_buckets buckets = look_at_key(row, i);
+        const struct prefix_entry *entry = put->entries ? &put->entries[put->count] : NULL;
+        unsigned length = entry ? prefix_length(entry->prefix) : put->length;
+        uint64_t tag = entry ? entry->tag : put->tag;
         added[i] = !buckets.match;
-        if (buckets.match) {
-            if (tagged)
-                return i;
-            continue;
-        }
-        struct prefix_entry entry = {prefix_of(hashes[i].high, put->length), put->tag};
-        if (tagged && put->entries)
-            entry = put->entries[put->count];
-        if (!takes_as_it_is(row.segments[i], entry, tagged) || !put_in_row(&row, i, buckets, entry, tagged))
+        if (buckets.match || !takes_as_it_is(row->segments[i], length, tag, true) ||
+            !put_in_row(row, i, buckets, length, tag, true))
             return i;
         put->count++;
-        if (tagged) {
-            put->tag++;
-        } else {
-            uint128 hash = hash_number(put->seed, entry.prefix);
-            row.segments[i]->sum += hash;
-            put->sum += hash;
-        }
+        put->tag++;
     }
     return count;
 }
 
+static ALWAYS_INLINE size_t put_plain_row(const struct row *row, struct put_many *put, bool *added,
+                                          const roost_hash *hashes, size_t count)
+{
+    const unsigned length = put->length;
+    const uint64_t seed = put->seed;
+    uint128 sum = 0;
+    uint64_t new_ones = 0;
+    size_t i = 0;
+    for (; i < count; i++) {
+        struct two_buckets buckets = look_at_key(row, i);
+        added[i] = !buckets.match;
+        if (buckets.match)
+            continue;
+        if (!takes_as_it_is(row->segments[i], length, 0, false) || !put_in_row(row, i, buckets, length, 0, false))
+            break;
+        uint128 hash = hash_number(seed, prefix_of(hashes[i].high, length));
+        row->segments[i]->sum += hash;
+        sum += hash;
+        new_ones++;
+    }
+    put->count += new_ones;
+    put->sum += sum;
+    return i;
+}
+
+static ALWAYS_INLINE size_t put_row(const struct row *row, struct put_many *put, bool *added, const roost_hash *hashes,
+                                    size_t count, bool tagged)
+{
+    if (count > 1)
+        fetch_ways(row, count);
+    return tagged ? put_tagged_row(row, put, added, count) : put_plain_row(row, put, added, hashes, count);
+}
+
+/* The memory of a row comes while the row before it is put. */
 static ALWAYS_INLINE size_t put_rows(const struct directory *root, struct put_many *put, bool *added,
                                      const roost_hash *hashes, size_t count, bool tagged)
 {
-    size_t done = 0, some = ROW;
-    if (count == 1) /* as most calls have it: without loops */
-        return put_row(root, put, added, hashes, 1, tagged);
-    for (; count - done >= ROW && some == ROW; done += some)
-        some = put_row(root, put, added + done, hashes + done, ROW, tagged);
-    if (some == ROW && done < count)
-        done += put_row(root, put, added + done, hashes + done, count - done, tagged);
-    return done;
+    struct row rows[2];
+    size_t done = 0, some = count < ROW ? count : ROW;
+    if (!begin_additions(root, &rows[0], hashes, some, tagged))
+        return 0;
+    for (unsigned turn = 0;; turn ^= 1) {
+        size_t left = count - done - some, next = left < ROW ? left : ROW;
+        bool goes_on = next && begin_additions(root, &rows[turn ^ 1], hashes + done + some, next, tagged);
+        size_t put_now = put_row(&rows[turn], put, added + done, hashes + done, some, tagged);
+        done += put_now;
+        if (put_now < some || !goes_on)
+            return done;
+        some = next;
+    }
+}
+
+/* As most calls have it: without loops. */
+static ALWAYS_INLINE size_t put_one(const struct directory *root, struct put_many *put, bool *added,
+                                    const roost_hash *hashes, bool tagged)
+{
+    struct row row;
+    return begin_additions(root, &row, hashes, 1, tagged) ? put_row(&row, put, added, hashes, 1, tagged) : 0;
 }
 
 static size_t put_batch(const struct directory *root, struct put_many *put, bool *added, const roost_hash *hashes,
                         size_t count)
 {
+    if (count == 1)
+        return put->tagged ? put_one(root, put, added, hashes, true) : put_one(root, put, added, hashes, false);
     return put->tagged ? put_rows(root, put, added, hashes, count, true)
                        : put_rows(root, put, added, hashes, count, false);
 }
 
-/* All buckets that are asked are on their way before the first is looked at. */
+/* All buckets are asked at once: their memory comes together, and no branch depends on which of them is full. */
 static bool find_move(const struct segment *segment, uint32_t bucket, unsigned *asked, struct slot_move *move)
 {
-    const uint8_t *buckets[SLOTS];
-    uint32_t ways[SLOTS], movable = ways_out(segment, bucket, ways);
-    for (unsigned i = 0; i < SLOTS; i++) {
-        buckets[i] = slots_of(segment, ways[i]);
-        __builtin_prefetch(buckets[i]);
-    }
-    for (; movable; movable &= movable - 1) {
-        unsigned i = lowest_bit(movable);
-        uint32_t used = used_of(buckets[i], segment->slots.width);
-        ++*asked;
-        if (used == FULL_BUCKET)
-            continue;
-        *move = (struct slot_move){{bucket, i}, {ways[i], lowest_bit(~used)}};
-        return true;
-    }
-    return false;
+    const unsigned width = segment->slots.width;
+    struct ways_out ways;
+    find_ways(segment, bucket, &ways);
+    uint32_t full = 0;
+    for (unsigned i = 0; i < SLOTS; i++)
+        full |= (uint32_t)bucket_is_full(ways.slots[i], width) << i;
+    uint32_t open = ways.movable & ~full;
+    *asked += SLOTS;
+    if (!open)
+        return false;
+    unsigned i = lowest_bit(open);
+    *move = (struct slot_move){{bucket, i}, {ways.buckets[i], lowest_bit(~used_of(ways.slots[i], width))}};
+    return true;
 }
 
 static bool contains_one(const struct directory *root, uint64_t hash)

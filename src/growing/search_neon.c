@@ -162,18 +162,22 @@ static inline uint32x4_t ways_of_four(const struct segment *segment, uint32_t bu
     return vminq_u32(way, way - buckets); /* what is below 0 is large */
 }
 
-static inline uint32_t ways_out(const struct segment *segment, uint32_t bucket, uint32_t ways[SLOTS])
+static inline void find_ways(const struct segment *segment, uint32_t bucket, struct ways_out *ways)
 {
     const unsigned width = segment->slots.width;
-    if (width > NARROW_WIDTH)
-        return ways_out_plainly(segment, bucket, ways);
+    if (width > NARROW_WIDTH) {
+        find_ways_plainly(segment, bucket, ways);
+        return;
+    }
     uint32x4x2_t slots = unpack(slots_of(segment, bucket), width, &unpackings[width]);
     const uint32x4_t rest = vdupq_n_u32((uint32_t)low_bits(rest_bits_of(segment)));
     for (int i = 0; i < 2; i++) {
-        vst1q_u32(ways + 4 * i, ways_of_four(segment, bucket, slots.val[i]));
+        vst1q_u32(ways->buckets + 4 * i, ways_of_four(segment, bucket, slots.val[i]));
         slots.val[i] &= rest;
     }
-    return in_use(slots);
+    for (unsigned i = 0; i < SLOTS; i++)
+        ways->slots[i] = slots_of(segment, ways->buckets[i]);
+    ways->movable = in_use(slots);
 }
 
 #define locate_all locate_plainly

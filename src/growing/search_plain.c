@@ -17,7 +17,7 @@ static inline struct two_buckets look_at(unsigned width, const uint8_t *home, co
 }
 
 #define used_of    used_plainly
-#define ways_out   ways_out_plainly
+#define find_ways  find_ways_plainly
 #define locate_all locate_plainly
 
 #include "search_loops.h"

@@ -211,6 +211,16 @@ static bool put_if_room(struct segment *segment, uint32_t bucket, uint64_t slot,
     return true;
 }
 
+/* Empties a slot; what is in the last one takes its place. */
+static void clear_slot(struct segment *segment, uint32_t bucket, unsigned index)
+{
+    unsigned last = highest_bit(used_in(segment, slots_of(segment, bucket)));
+    set_slot(segment, bucket, index, slot_at(segment, bucket, last), tag_at(segment, bucket, last));
+    set_slot(segment, bucket, last, 0, 0);
+    segment->used--;
+    segment->prefixes--;
+}
+
 /* Moves what is in one slot, or would be, to a free one of the other bucket where it may lie. */
 static void move_slot(struct segment *segment, struct slot_position from, struct slot_position to)
 {
@@ -248,7 +258,6 @@ static bool free_by_two(struct segment *segment, uint32_t bucket, unsigned *aske
     return false;
 }
 
-/* Puts something that belongs to either of two full buckets. */
 static bool put_by_moves(struct segment *segment, struct slot_place place, uint64_t tag)
 {
     struct slot_position freed;
@@ -265,8 +274,8 @@ static bool put_by_moves(struct segment *segment, struct slot_place place, uint6
 }
 
 /* Into the emptier of two buckets, so that both seldom are full; by masks, as no branch could tell in advance which one
-   it is. Buckets are filled from the first slot on, so the masks of their slots are in the order of how many there are,
-   but for those that lost some. */
+   it is. Buckets are filled from the first slot on, so the masks of their slots are in the order of how many there
+   are. */
 static bool find_slot(struct segment *segment, struct prefix_entry entry)
 {
     struct slot_place place = slot_place_of(segment, entry.prefix); /* its mark becomes that of the slot */
@@ -286,6 +295,13 @@ static bool find_slot(struct segment *segment, struct prefix_entry entry)
 bool segment_put(struct segment *segment, struct prefix_entry entry)
 {
     bool found = find_slot(segment, entry);
+    segment->prefixes += found;
+    return found;
+}
+
+bool segment_put_by_moves(struct segment *segment, struct slot_place place, uint64_t tag)
+{
+    bool found = put_by_moves(segment, place, pack_tag(tag, segment->number_bits));
     segment->prefixes += found;
     return found;
 }
@@ -344,23 +360,33 @@ uint64_t segment_count_pieces(const struct segment *segment, uint64_t prefix)
     return count;
 }
 
-/* Those that cannot move go first, when their home buckets have room, and the others later. */
-bool segment_index_short(struct segment *segment, uint64_t prefix, bool movable)
+bool segment_next_piece(const struct segment *segment, uint64_t prefix, uint32_t *from, struct slot_place *place)
 {
     struct offsets rest = offsets_of(segment, prefix), piece;
-    for (; rest.from < rest.to; rest.from = piece.to) {
+    for (rest.from = rest.from > *from ? rest.from : *from; rest.from < rest.to; rest.from = piece.to) {
         piece = first_piece(rest);
         if (is_unused(segment, piece))
             continue;
         uint64_t slot = index_slot(segment, piece);
         uint32_t home = piece.from >> OFFSET_BITS;
-        if (is_movable(segment, slot) != movable || put_if_room(segment, home, slot, 0))
+        *place = (struct slot_place){home, is_movable(segment, slot) ? way_out(segment, home, slot) : home, slot};
+        *from = piece.to;
+        return true;
+    }
+    return false;
+}
+
+/* Those that cannot move go first, when their home buckets have room, and the others later. */
+bool segment_index_short(struct segment *segment, uint64_t prefix, bool movable)
+{
+    struct slot_place place;
+    for (uint32_t from = 0; segment_next_piece(segment, prefix, &from, &place);) {
+        if (is_movable(segment, place.slot) != movable || put_if_room(segment, place.home, place.slot, 0))
             continue;
         if (!movable || segment->buckets == 1)
             return false;
-        uint32_t other = way_out(segment, home, slot);
-        if (!put_if_room(segment, other, slot | in_other_bucket(segment), 0) &&
-            !put_by_moves(segment, (struct slot_place){home, other, slot}, 0))
+        if (!put_if_room(segment, place.other, place.slot | in_other_bucket(segment), 0) &&
+            !put_by_moves(segment, place, 0))
             return false;
     }
     return true;
@@ -437,8 +463,8 @@ bool segment_covers(const struct segment *segment, uint64_t prefix)
     if (list_covers_prefix(segment->spill, segment->spill_count, prefix))
         return true;
     struct slot_place place = slot_place_of(segment, prefix);
-    unsigned longest = segment->depth + segment->place_bits + rest_bits_of(segment) - 1u;
-    if (prefix_length(prefix) > longest) /* its mark is beyond the slot: as far as slots go it is a hash */
+    if (prefix_length(prefix) >
+        longest_in_slots(segment)) /* its mark is beyond the slot: as far as slots go it is a hash */
         return segment_contains(segment, prefix);
     return bucket_covers(segment, place.home, place.slot) ||
            (place.other != place.home && bucket_covers(segment, place.other, place.slot | in_other_bucket(segment)));
@@ -694,9 +720,7 @@ bool segment_drop(struct segment *segment, struct prefix_entry entry)
     struct slot_position found;
     if (!find_entry(segment, entry, &found))
         return false;
-    set_slot(segment, found.bucket, found.index, 0, 0);
-    segment->used--;
-    segment->prefixes--;
+    clear_slot(segment, found.bucket, found.index);
     return true;
 }
 
@@ -743,13 +767,11 @@ uint32_t segment_next_tags(const struct segment *segment, uint32_t *position, ui
 static uint32_t remove_from_bucket(struct segment *segment, uint32_t bucket, uint64_t slot, uint64_t *removed)
 {
     uint32_t count = 0;
-    for (unsigned i = 0; i < SLOTS; i++) {
+    for (unsigned i = SLOTS; i-- > 0;) { /* what takes the place of another was looked at before */
         uint64_t held = slot_at(segment, bucket, i);
         if (held && covers_prefix(slot, held)) {
             removed[count++] = prefix_in_slot(segment, inverse_of(segment), bucket, held);
-            set_slot(segment, bucket, i, 0, 0);
-            segment->used--;
-            segment->prefixes--;
+            clear_slot(segment, bucket, i);
         }
     }
     return count;
@@ -807,6 +829,8 @@ bool segment_check(const struct segment *segment)
         for (unsigned i = 0; i < SLOTS; i++) {
             uint64_t slot = slot_at(segment, bucket, i);
             used += slot != 0;
+            if (slot && i > 0 && !slot_at(segment, bucket, i - 1))
+                return false;
             if (slot && !slot_is_sound(segment, bucket, slot))
                 return false;
             if (segment->tags.width && !slot != !tag_at(segment, bucket, i))

@@ -47,12 +47,13 @@ struct segment *segment_copy(const struct segment *segment, const roost_allocato
 /* Whether a prefix of this length goes into slots, and fits. */
 static inline bool segment_takes(const struct segment *segment, unsigned length)
 {
-    return length >= (unsigned)segment->depth + segment->place_bits &&
-           length <= (unsigned)segment->depth + segment->place_bits + segment->slots.width - OFFSET_BITS - 2;
+    return length >= (unsigned)segment->depth + segment->place_bits && length <= longest_in_slots(segment);
 }
 
 /* Puts a prefix that the segment takes into a slot. False, and nothing changed, where none was found. */
 bool segment_put(struct segment *segment, struct prefix_entry entry);
+/* The same of one whose two buckets are full: others have to move. `place` has its slot. */
+bool segment_put_by_moves(struct segment *segment, struct slot_place place, uint64_t tag);
 
 /* Whether there are so many free slots that one who finds none met a crowd. */
 static inline bool segment_is_roomy(const struct segment *segment)

@@ -45,6 +45,9 @@ static inline bool is_short(const struct segment *segment, uint64_t prefix)
 struct segment *segment_allocate_like(const struct segment *shape, const roost_allocator *allocator);
 /* How many slots serve look-ups of a short prefix. */
 uint64_t segment_count_pieces(const struct segment *segment, uint64_t prefix);
+/* The slots that serve look-ups of a short prefix, one after the other, from 0 on: where each belongs. False at the
+   end. */
+bool segment_next_piece(const struct segment *segment, uint64_t prefix, uint32_t *from, struct slot_place *place);
 /* Puts those that can move, or those that cannot. False where one found no room. */
 bool segment_index_short(struct segment *segment, uint64_t prefix, bool movable);
 

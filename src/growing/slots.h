@@ -134,6 +134,13 @@ static inline void packed_set(uint8_t *bucket, unsigned width, unsigned index, u
     store_word(bucket + bit / 8, (word & ~mask) | number << (bit & 7));
 }
 
+/* The same where there is nothing yet. */
+static inline void packed_fill(uint8_t *bucket, unsigned width, unsigned index, uint64_t number)
+{
+    unsigned bit = index * width;
+    store_word(bucket + bit / 8, load_word(bucket + bit / 8) | number << (bit & 7));
+}
+
 /*
  * How far the other bucket is from the home bucket, in a ring: parts of it, in 256ths. The differences of any two are
  * nearly all different (they are those of Singer's perfect difference set of 17 numbers, without one), so that few
@@ -182,6 +189,18 @@ static inline uint64_t in_other_bucket(const struct segment *segment)
     return UINT64_C(1) << (segment->slots.width - 1);
 }
 
+/* Where the last slot of a bucket begins. */
+static inline unsigned last_slot_byte(unsigned width)
+{
+    return (SLOTS - 1) * width / 8;
+}
+
+/* The slots of a bucket are in use from the first on: where one becomes empty, the last takes its place. */
+static inline bool bucket_is_full(const uint8_t *bucket, unsigned width)
+{
+    return packed_get(bucket, width, SLOTS - 1) != 0;
+}
+
 /* Which of the eight slots of a bucket hold a prefix that what `slot` describes begins with: a bit each. */
 static inline uint32_t bucket_matches(const uint8_t *bucket, unsigned width, uint64_t slot)
 {
@@ -212,6 +231,12 @@ static inline unsigned rest_bits_of(const struct segment *segment)
     return segment->slots.width - OFFSET_BITS - 1;
 }
 
+/* The length of the longest prefix that slots take. */
+static inline unsigned longest_in_slots(const struct segment *segment)
+{
+    return segment->depth + segment->place_bits + rest_bits_of(segment) - 1u;
+}
+
 /* Whether a slot has all offset bits, so that it is known where else it may lie. */
 static inline bool is_movable(const struct segment *segment, uint64_t slot)
 {
@@ -227,17 +252,23 @@ static inline uint32_t way_out(const struct segment *segment, uint32_t bucket, u
                                            : bucket_beyond(bucket, distance, segment->buckets);
 }
 
-/* Where the slots of a bucket can move, and which can: a bit each. */
-static inline uint32_t ways_out_plainly(const struct segment *segment, uint32_t bucket, uint32_t ways[SLOTS])
+/* Buckets to which the slots of one can move. */
+struct ways_out {
+    uint32_t buckets[SLOTS];
+    const uint8_t *slots[SLOTS]; /* of these buckets */
+    uint32_t movable;            /* which slots can: a bit each */
+};
+
+static inline void find_ways_plainly(const struct segment *segment, uint32_t bucket, struct ways_out *ways)
 {
     const uint8_t *slots = slots_of(segment, bucket);
-    uint32_t movable = 0;
+    ways->movable = 0;
     for (unsigned i = 0; i < SLOTS; i++) {
         uint64_t slot = packed_get(slots, segment->slots.width, i);
-        ways[i] = way_out(segment, bucket, slot);
-        movable |= (uint32_t)(slot != 0 && is_movable(segment, slot)) << i;
+        ways->buckets[i] = way_out(segment, bucket, slot);
+        ways->slots[i] = slots_of(segment, ways->buckets[i]);
+        ways->movable |= (uint32_t)(slot != 0 && is_movable(segment, slot)) << i;
     }
-    return movable;
 }
 
 /* To divide by the number of buckets: exact for what is below 16 times its square and a little more. */
