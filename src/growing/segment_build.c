@@ -22,11 +22,14 @@
 /* Of the prefixes of a segment that is made, so many may find no slot at once. */
 #define MOST_LATE   1024
 #define MOST_SHORTS 64
-/* Of 1,024 slots so many may be in use when a segment is made, and when it is made dense. */
-#define MOST_LOAD  810
-#define DENSE_LOAD 930
-/* Entries with tags may be copies, which have fewer buckets to go to. */
+/* Of 1,024 slots so many may be in use when a segment is made, and when it is made dense; entries with tags may be
+   copies, which have fewer buckets to go to. */
+#define MOST_LOAD         910
+#define DENSE_LOAD        930
+#define MOST_TAGGED_LOAD  850
 #define DENSE_TAGGED_LOAD 870
+/* And so many when as many prefixes are there as the segment was made for: nearly all that go in. */
+#define FULL_LOAD 973
 /* Buckets of segments that are staged; larger ones are rare. */
 #define MOST_STAGED 1024
 
@@ -111,18 +114,23 @@ static void shape_tags(struct segment *segment, unsigned width)
 
 static unsigned most_load(struct segment_shape shape)
 {
-    return !shape.dense ? MOST_LOAD : shape.tag_width ? DENSE_TAGGED_LOAD : DENSE_LOAD;
+    if (shape.tag_width)
+        return shape.dense ? DENSE_TAGGED_LOAD : MOST_TAGGED_LOAD;
+    return shape.dense ? DENSE_LOAD : MOST_LOAD;
 }
 
-static bool holds(const struct segment *segment, uint64_t entries, struct segment_shape shape)
+/* Whether there is room for so many slots in use now, and for those that are expected. */
+static bool holds(const struct segment *segment, uint64_t used, uint64_t expected, struct segment_shape shape)
 {
-    return entries * 1024 <= (uint64_t)segment->buckets * SLOTS * most_load(shape);
+    const uint64_t slots = (uint64_t)segment->buckets * SLOTS;
+    return used * 1024 <= slots * most_load(shape) && expected * 1024 <= slots * FULL_LOAD;
 }
 
 /* Of memory for so many prefixes: a size from which on it pays to look for one that holds them. */
 static unsigned first_size(struct segment_shape shape, uint64_t count)
 {
-    uint64_t buckets = count * 1024 / (SLOTS * most_load(shape)) + 1;
+    uint64_t now = count * 1024 / (SLOTS * most_load(shape)) + 1;
+    uint64_t later = shape.expected * 1024 / (SLOTS * FULL_LOAD) + 1, buckets = now > later ? now : later;
     unsigned position = shape.depth + highest_bit(buckets) + 1u;
     unsigned width = shape.longest + 2u > position + FEWEST_WIDTH ? shape.longest + 2u - position : FEWEST_WIDTH;
     uint64_t bytes = buckets * (width < 64 ? width : 64);
@@ -200,15 +208,10 @@ struct staged {
     uint8_t used[MOST_STAGED];
 };
 
-static void stage_buckets(struct staged *staged, const struct segment *segment)
+static void clear_staged(struct staged *staged, uint32_t buckets)
 {
-    memset(staged->slots.numbers, 0, segment->buckets * sizeof *staged->slots.numbers);
-    memset(staged->used, 0, segment->buckets * sizeof *staged->used);
-    for (uint32_t bucket = 0; bucket < segment->buckets && segment->used; bucket++) {
-        staged->used[bucket] = (uint8_t)used_slots(segment, bucket);
-        for (unsigned i = 0; i < staged->used[bucket]; i++)
-            staged->slots.numbers[bucket][i] = (uint32_t)slot_at(segment, bucket, i);
-    }
+    memset(staged->slots.numbers, 0, buckets * sizeof *staged->slots.numbers);
+    memset(staged->used, 0, buckets * sizeof *staged->used);
 }
 
 /* Two numbers at a time, which are never more than 50 bits with those before them that do not make a byte. Each word is
@@ -249,11 +252,12 @@ static void pack_staged(struct segment *segment, struct lane lane, const struct 
 
 /* Puts one into the emptier of its buckets, by masks: which one it is, no branch could tell in advance. Returns where;
    beyond all slots where both are full. */
-static inline uint32_t stage(struct staged *staged, uint64_t place, uint32_t flag)
+static ALWAYS_INLINE uint32_t stage(struct staged *staged, uint64_t place, uint32_t flag)
 {
-    uint32_t home = place & 0xffff, other = place >> 16 & 0xffff, slot = (uint32_t)(place >> 32);
-    uint32_t moves = 0u - (staged->used[other] < staged->used[home]);
-    uint32_t bucket = home ^ ((home ^ other) & moves), used = staged->used[bucket];
+    uint32_t home = place & 0xffff, other = (uint32_t)place >> 16, slot = (uint32_t)(place >> 32);
+    uint32_t used_home = staged->used[home], used_other = staged->used[other];
+    uint32_t moves = 0u - (used_other < used_home);
+    uint32_t bucket = home ^ ((home ^ other) & moves), used = used_home ^ ((used_home ^ used_other) & moves);
     if (__builtin_expect(used == SLOTS, 0))
         return UINT32_MAX;
     staged->slots.numbers[bucket][used] = slot | (flag & moves);
@@ -274,13 +278,17 @@ struct staging {
     struct staged staged;
 };
 
-static ALWAYS_INLINE bool stage_item(struct staging *staging, uint64_t place, uint64_t i, bool has_tags)
+static __attribute__((noinline)) bool stage_later(struct staging *staging, uint64_t i)
 {
-    uint32_t slot = stage(&staging->staged, place, staging->flag);
-    if (__builtin_expect(slot == UINT32_MAX, 0)) {
-        staging->others++;
-        return come_later(staging->segment, &staging->late, staging->run, i, staging->allocator);
-    }
+    staging->others++;
+    return come_later(staging->segment, &staging->late, staging->run, i, staging->allocator);
+}
+
+static ALWAYS_INLINE bool stage_item(struct staging *staging, uint64_t place, uint64_t i, uint32_t flag, bool has_tags)
+{
+    uint32_t slot = stage(&staging->staged, place, flag);
+    if (__builtin_expect(slot == UINT32_MAX, 0))
+        return stage_later(staging, i);
     if (has_tags)
         staging->tags->numbers[slot / SLOTS][slot % SLOTS] =
             (uint32_t)pack_tag(staging->run->tags[i], staging->segment->number_bits);
@@ -294,7 +302,8 @@ static ALWAYS_INLINE bool stage_carefully(struct staging *staging, uint64_t from
         uint64_t prefix = staging->run->prefixes[i];
         if (is_short(staging->segment, prefix))
             staging->others++;
-        else if (!stage_item(staging, packed_place(slot_place_of(staging->segment, prefix)), i, has_tags))
+        else if (!stage_item(staging, packed_place(slot_place_of(staging->segment, prefix)), i, staging->flag,
+                             has_tags))
             return false;
     }
     return true;
@@ -309,6 +318,7 @@ static ALWAYS_INLINE bool stage_quickly(struct staging *staging, uint64_t from, 
 {
     const struct search_kernel *kernel = search_kernel_in_use();
     const uint64_t *prefixes = staging->run->prefixes, part = (staging->run->count - from) / PARTS;
+    const uint32_t flag = staging->flag;
     uint64_t places[PARTS][PLACES_AT_ONCE];
     for (uint64_t done = 0, some; done < part; done += some) {
         some = part - done < PLACES_AT_ONCE ? part - done : PLACES_AT_ONCE;
@@ -316,7 +326,7 @@ static ALWAYS_INLINE bool stage_quickly(struct staging *staging, uint64_t from, 
             kernel->locate(staging->segment, places[k], prefixes + from + k * part + done, some);
         for (uint64_t i = 0; i < some; i++)
             for (unsigned k = 0; k < PARTS; k++)
-                if (!stage_item(staging, places[k][i], from + k * part + done + i, has_tags))
+                if (!stage_item(staging, places[k][i], from + k * part + done + i, flag, has_tags))
                     return false;
     }
     return stage_carefully(staging, from + PARTS * part, staging->run->count, has_tags);
@@ -329,6 +339,26 @@ static ALWAYS_INLINE bool stage_run(struct staging *staging, bool has_tags)
         return false;
     staging->segment->used += (uint32_t)count - staging->others;
     staging->segment->prefixes += (uint32_t)count - staging->others;
+    return true;
+}
+
+/* The slots that serve look-ups of short prefixes, those first that cannot move. False where one found no room: nothing
+   but the staging has changed then. */
+static bool stage_index(struct staging *staging)
+{
+    struct segment *segment = staging->segment;
+    struct slot_place place;
+    uint32_t count = 0;
+    for (unsigned movable = 0; movable <= 1; movable++)
+        for (uint32_t i = 0; i < segment->short_count; i++)
+            for (uint32_t from = 0; segment_next_piece(segment, segment->shorts[i], &from, &place);) {
+                if (is_movable(segment, place.slot) != movable)
+                    continue;
+                if (stage(&staging->staged, packed_place(place), staging->flag) == UINT32_MAX)
+                    return false;
+                count++;
+            }
+    segment->used += count;
     return true;
 }
 
@@ -384,36 +414,6 @@ static void stage_late(struct staging *staging)
     staging->late.count = left;
 }
 
-/* The same as place_all, for the segments that nearly all are. */
-static bool place_staged(struct segment *segment, const struct prefix_run *run, bool has_shorts,
-                         struct staged_buckets *tags, const roost_allocator *allocator)
-{
-    struct staging staging;
-    staging.segment = segment;
-    staging.run = run;
-    staging.allocator = allocator;
-    staging.has_shorts = has_shorts;
-    staging.flag = (uint32_t)in_other_bucket(segment);
-    staging.others = staging.late.count = 0;
-    staging.tags = tags;
-    stage_buckets(&staging.staged, segment);
-    if (!(tags ? stage_run(&staging, true) : stage_run(&staging, false)))
-        return false;
-    stage_late(&staging);
-    pack_staged(segment, segment->slots, &staging.staged.slots);
-    if (tags)
-        pack_staged(segment, segment->tags, tags);
-    return place_late(segment, run, &staging.late, allocator);
-}
-
-static bool place_staged_tags(struct segment *segment, const struct prefix_run *run, bool has_shorts,
-                              const roost_allocator *allocator)
-{
-    struct staged_buckets tags;
-    memset(tags.numbers, 0, segment->buckets * sizeof *tags.numbers);
-    return place_staged(segment, run, has_shorts, &tags, allocator);
-}
-
 /* Most find a slot in one of their buckets at once, whose slots are counted instead of searched. The rest then has to
    displace others. */
 static bool place_all(struct segment *segment, const struct prefix_run *run, const roost_allocator *allocator)
@@ -443,6 +443,52 @@ static bool place_all(struct segment *segment, const struct prefix_run *run, con
     return place_late(segment, run, &late, allocator);
 }
 
+static bool index_shorts(struct segment *segment)
+{
+    for (unsigned movable = 0; movable <= 1; movable++)
+        for (uint32_t i = 0; i < segment->short_count; i++)
+            if (!segment_index_short(segment, segment->shorts[i], movable))
+                return false;
+    return true;
+}
+
+static bool place_unstaged(struct segment *segment, const struct prefix_run *run, const roost_allocator *allocator)
+{
+    return index_shorts(segment) && place_all(segment, run, allocator);
+}
+
+/* The same for the segments that nearly all are. */
+static bool place_staged(struct segment *segment, const struct prefix_run *run, bool has_shorts,
+                         struct staged_buckets *tags, const roost_allocator *allocator)
+{
+    struct staging staging;
+    staging.segment = segment;
+    staging.run = run;
+    staging.allocator = allocator;
+    staging.has_shorts = has_shorts;
+    staging.flag = (uint32_t)in_other_bucket(segment);
+    staging.others = staging.late.count = 0;
+    staging.tags = tags;
+    clear_staged(&staging.staged, segment->buckets);
+    if (segment->short_count && !stage_index(&staging))
+        return place_unstaged(segment, run, allocator);
+    if (!(tags ? stage_run(&staging, true) : stage_run(&staging, false)))
+        return false;
+    stage_late(&staging);
+    pack_staged(segment, segment->slots, &staging.staged.slots);
+    if (tags)
+        pack_staged(segment, segment->tags, tags);
+    return place_late(segment, run, &staging.late, allocator);
+}
+
+static bool place_staged_tags(struct segment *segment, const struct prefix_run *run, bool has_shorts,
+                              const roost_allocator *allocator)
+{
+    struct staged_buckets tags;
+    memset(tags.numbers, 0, segment->buckets * sizeof *tags.numbers);
+    return place_staged(segment, run, has_shorts, &tags, allocator);
+}
+
 /* ---- the same with short prefixes ---- */
 
 /* The short ones go on a list, or with tags to those that found no slot. */
@@ -465,22 +511,11 @@ static bool part_shorts(struct segment *segment, const struct prefix_run *run, c
     return true;
 }
 
-static bool index_shorts(struct segment *segment)
-{
-    segment->prefixes += segment->short_count;
-    sort_prefixes(segment->shorts, segment->short_count);
-    for (unsigned movable = 0; movable <= 1; movable++)
-        for (uint32_t i = 0; i < segment->short_count; i++)
-            if (!segment_index_short(segment, segment->shorts[i], movable))
-                return false;
-    return true;
-}
-
 static bool place_run(struct segment *segment, const struct prefix_run *run, bool has_shorts,
                       const roost_allocator *allocator)
 {
     if (segment->slots.width > 32 || segment->tags.width > 32 || segment->buckets > MOST_STAGED)
-        return place_all(segment, run, allocator);
+        return place_unstaged(segment, run, allocator);
     return segment->tags.width ? place_staged_tags(segment, run, has_shorts, allocator)
                                : place_staged(segment, run, has_shorts, NULL, allocator);
 }
@@ -488,8 +523,11 @@ static bool place_run(struct segment *segment, const struct prefix_run *run, boo
 static bool fill(struct segment *segment, const struct prefix_run *run, const struct short_prefixes *shorts,
                  const roost_allocator *allocator)
 {
-    return (shorts->count == 0 || (part_shorts(segment, run, shorts, allocator) && index_shorts(segment))) &&
-           place_run(segment, run, shorts->any, allocator);
+    if (shorts->count && !part_shorts(segment, run, shorts, allocator))
+        return false;
+    sort_prefixes(segment->shorts, segment->short_count);
+    segment->prefixes += segment->short_count;
+    return place_run(segment, run, shorts->any, allocator);
 }
 
 /* Those that are short in a segment of this shape, of the first `count`. Returns how many slots they take there. */
@@ -510,17 +548,16 @@ static uint64_t find_shorts(const struct segment *shape, const uint64_t *prefixe
 
 struct segment *segment_new(struct segment_shape shape, const struct prefix_run *run, const roost_allocator *allocator)
 {
-    uint64_t count = run->count > shape.expected ? run->count : shape.expected;
-    for (unsigned bytes = first_size(shape, count); bytes <= 1024 * MOST_BLOCKS; bytes = rounded_size(bytes + 1)) {
+    for (unsigned bytes = first_size(shape, run->count); bytes <= 1024 * MOST_BLOCKS; bytes = rounded_size(bytes + 1)) {
         struct segment planned = {.depth = shape.depth, .start = shape.start, .number_bits = shape.number_bits};
         struct short_prefixes shorts;
         shorts.count = 0;
-        if (!shape_slots(&planned, shape.longest, bytes) || !holds(&planned, count, shape))
+        if (!shape_slots(&planned, shape.longest, bytes) || !holds(&planned, run->count, shape.expected, shape))
             continue;
         shorts.any = shape.shortest < shape.depth + planned.place_bits;
         uint64_t checked = shorts.any ? run->count : run->listed;
         uint64_t slots = find_shorts(&planned, run->prefixes, checked, &shorts) + run->count - checked;
-        if (!shape.tag_width && !holds(&planned, slots, shape))
+        if (!shape.tag_width && !holds(&planned, slots, shape.expected + (slots - run->count), shape))
             continue;
         planned.short_count = shape.tag_width ? 0 : (uint32_t)shorts.count;
         shape_tags(&planned, shape.tag_width);
