@@ -213,14 +213,13 @@ static ALWAYS_INLINE struct two_buckets look_at_key(const struct row *row, size_
 }
 
 /* Keys whose buckets are full will have others moved: the buckets that these may move to are fetched now. Which keys
-   that are, no branch could tell in advance. */
+   that are, no branch could tell in advance; the last byte of a bucket tells it nearly always. */
 static ALWAYS_INLINE void fetch_ways(const struct row *row, size_t count)
 {
-    size_t full[ROW], found = 0;
+    size_t full[PUT_ROW], found = 0;
     for (size_t i = 0; i < count; i++) {
-        unsigned width = (unsigned)row->widths[i];
         full[found] = i;
-        found += bucket_is_full(row->homes[i], width) & bucket_is_full(row->others[i], width);
+        found += (row->homes[i][row->widths[i] - 1] != 0) & (row->others[i][row->widths[i] - 1] != 0);
     }
     for (size_t i = 0; i < found; i++) {
         struct ways_out ways;
@@ -286,11 +285,11 @@ static ALWAYS_INLINE size_t put_rows(const struct directory *root, struct put_ma
                                      const roost_hash *hashes, size_t count, bool tagged)
 {
     struct row rows[2];
-    size_t done = 0, some = count < ROW ? count : ROW;
+    size_t done = 0, some = count < PUT_ROW ? count : PUT_ROW;
     if (!begin_additions(root, &rows[0], hashes, some, tagged))
         return 0;
     for (unsigned turn = 0;; turn ^= 1) {
-        size_t left = count - done - some, next = left < ROW ? left : ROW;
+        size_t left = count - done - some, next = left < PUT_ROW ? left : PUT_ROW;
         bool goes_on = next && begin_additions(root, &rows[turn ^ 1], hashes + done + some, next, tagged);
         size_t put_now = put_row(&rows[turn], put, added + done, hashes + done, some, tagged);
         done += put_now;

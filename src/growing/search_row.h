@@ -5,6 +5,9 @@
 #include "search.h"
 
 #define ROW 32
+/* Fewer of those that are added: while these are put, the memory of the next ones comes, and all of it should stay in
+   the first cache. */
+#define PUT_ROW 16
 
 struct row {
     struct segment *segments[ROW];

@@ -414,32 +414,43 @@ static void stage_late(struct staging *staging)
     staging->late.count = left;
 }
 
+static ALWAYS_INLINE void fill_slot(const struct segment *segment, struct lane lane, uint32_t bucket, unsigned index,
+                                    uint64_t number)
+{
+    packed_fill(bucket_in(segment, lane, bucket), lane.width, index, number);
+}
+
 /* Most find a slot in one of their buckets at once, whose slots are counted instead of searched. The rest then has to
    displace others. */
 static bool place_all(struct segment *segment, const struct prefix_run *run, const roost_allocator *allocator)
 {
     uint8_t used[MOST_BUCKETS];
     struct latecomers late = {.count = 0};
-    const uint64_t flag = in_other_bucket(segment);
-    for (uint32_t bucket = 0; bucket < segment->buckets; bucket++)
-        used[bucket] = segment->used ? (uint8_t)used_slots(segment, bucket) : 0;
+    const struct segment shape = *segment; /* which does not change with every slot that is written */
+    const uint64_t flag = in_other_bucket(&shape);
+    uint32_t placed = 0;
+    for (uint32_t bucket = 0; bucket < shape.buckets; bucket++)
+        used[bucket] = shape.used ? (uint8_t)used_slots(segment, bucket) : 0;
     for (uint64_t i = 0; i < run->count; i++) {
-        struct prefix_entry entry = entry_of(run, i);
-        if (is_short(segment, entry.prefix))
+        const struct prefix_entry entry = entry_of(run, i);
+        if (is_short(&shape, entry.prefix))
             continue;
-        struct slot_place place = slot_place_of(segment, entry.prefix);
-        bool at_home = used[place.home] <= used[place.other];
-        uint32_t bucket = at_home ? place.home : place.other;
+        const struct slot_place place = slot_place_of(&shape, entry.prefix);
+        const uint32_t moves = 0u - (used[place.other] < used[place.home]);
+        const uint32_t bucket = place.home ^ ((place.home ^ place.other) & moves);
         if (used[bucket] == SLOTS) {
             if (!come_later(segment, &late, run, i, allocator))
                 return false;
             continue;
         }
-        set_slot(segment, bucket, used[bucket]++, at_home ? place.slot : place.slot | flag,
-                 pack_tag(entry.tag, segment->number_bits));
-        segment->used++;
-        segment->prefixes++;
+        fill_slot(segment, shape.slots, bucket, used[bucket], place.slot | (moves ? flag : 0));
+        if (shape.tags.width)
+            fill_slot(segment, shape.tags, bucket, used[bucket], pack_tag(entry.tag, shape.number_bits));
+        used[bucket]++;
+        placed++;
     }
+    segment->used += placed;
+    segment->prefixes += placed;
     return place_late(segment, run, &late, allocator);
 }
 
