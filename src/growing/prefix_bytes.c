@@ -355,13 +355,15 @@ static roost_status read_some(struct prefix_reader *prefixes, uint64_t first, un
     read_rice_list(prefixes->reader, gaps, count, parameter);
     if (prefixes->reader->failed)
         return ROOST_CORRUPT;
+    uint64_t *read = prefixes->prefixes + prefixes->count, number = *next;
     for (uint64_t i = 0; i < count; i++) {
-        if (*next >= universe || gaps[i] >= universe - *next)
+        if (number >= universe || gaps[i] >= universe - number)
             return ROOST_CORRUPT;
-        *next += gaps[i];
-        prefixes->prefixes[prefixes->count++] = first | *next << shift;
-        ++*next;
+        number += gaps[i];
+        read[i] = first | number++ << shift;
     }
+    prefixes->count += count;
+    *next = number;
     return ROOST_OK;
 }
 
