@@ -136,12 +136,14 @@ static uint64_t uncovered(const struct segment *segment, uint64_t *prefixes, uin
  * looked up and put, so that each sees what came before it. A key whose segment has to grow ends the batch, since the
  * segment of others may be the same.
  */
+/* The tag that is written is one of the last of its bucket, since most slots are in use. */
 static ALWAYS_INLINE void fetch_tags(const struct row *row, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct segment *segment = row->segments[i];
-        __builtin_prefetch(bucket_in(segment, segment->tags, (uint32_t)row->home_buckets[i]));
-        __builtin_prefetch(bucket_in(segment, segment->tags, (uint32_t)row->other_buckets[i]));
+        const unsigned near_end = segment->tags.width * 3u / 4;
+        __builtin_prefetch(bucket_in(segment, segment->tags, (uint32_t)row->home_buckets[i]) + near_end);
+        __builtin_prefetch(bucket_in(segment, segment->tags, (uint32_t)row->other_buckets[i]) + near_end);
     }
 }
 
