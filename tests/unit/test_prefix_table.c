@@ -573,6 +573,54 @@ static void what_comes_in_order_crowds_no_segment(void **state)
     free(prefixes);
 }
 
+/* ---- growth ------------------------------------------------------------------------------------------------------ */
+
+static uint64_t allocated_bytes;
+
+static void *allocate_counted(void *context, size_t size)
+{
+    (void)context;
+    allocated_bytes += size;
+    return calloc(1, size);
+}
+
+static void release_counted(void *context, void *memory)
+{
+    (void)context;
+    free(memory);
+}
+
+/* Segments are full enough at any time, and are not made anew more often than that takes: the memory that all of them
+   ever had, with what they are made of, tells how often. */
+static void segments_grow_in_few_steps(void **state)
+{
+    (void)state;
+    enum { ALL = 1 << 17, LENGTH = 44 };
+    struct random_source random = {.state = 11};
+    roost_environment environment = environment_or_default(NULL);
+    environment.allocator = (roost_allocator){.allocate = allocate_counted, .release = release_counted};
+    struct prefix_table table;
+    table_init(&table, 7, &environment);
+    double least = 1, sum = 0;
+    unsigned looks = 0;
+    allocated_bytes = 0;
+    for (uint64_t i = 0; i < ALL; i++) {
+        assert_ok(table_add(&table, prefix_of(random_next(&random), LENGTH)));
+        if (i < ALL / 8 || i % 1024)
+            continue;
+        double load = table_load(&table);
+        least = load < least ? load : least;
+        sum += load;
+        looks++;
+    }
+    const double mean = sum / looks, bytes = (double)allocated_bytes / ALL;
+    printf("%.3f of the slots in use on average, %.3f at least; %.0f bytes allocated a prefix\n", mean, least, bytes);
+    assert_true(mean > 0.83 && least > 0.8);
+    assert_true(bytes < 100);
+    assert_true(table_check(&table) && table.count == ALL);
+    table_release(&table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -581,6 +629,7 @@ int main(void)
         cmocka_unit_test(a_refused_allocation_leaves_the_set_as_it_was),
         cmocka_unit_test(the_rate_is_what_the_prefixes_cover),
         cmocka_unit_test(what_comes_in_order_crowds_no_segment),
+        cmocka_unit_test(segments_grow_in_few_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
