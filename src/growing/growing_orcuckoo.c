@@ -627,11 +627,12 @@ static bool remove_hash(roost_filter *base, uint64_t hash)
     struct prefix_entry covering[MOST_COVERING];
     uint32_t count;
     bool removed = false;
-    while ((count = tagged_set_covering(&filter->set, hash, covering, MOST_COVERING)) > 0) {
+    do { /* until that is all of them */
+        count = tagged_set_covering(&filter->set, hash, covering, MOST_COVERING);
         for (uint32_t i = 0; i < count; i++)
             drop(&filter->observed, entry_of_prefix(covering[i]));
-        removed = true;
-    }
+        removed |= count > 0;
+    } while (count == MOST_COVERING);
     if (removed)
         tagged_set_shrink(&filter->set, base, prefix_of(hash, MOST_LENGTH));
     return removed;
@@ -663,6 +664,9 @@ static roost_status record_removals(roost_filter *base, bool *changed, const roo
     return status;
 }
 
+/* Removals before the one whose memory is asked for. */
+#define FETCHED_AHEAD 8
+
 static roost_status growing_remove(roost_filter *base, bool *changed, const roost_hash *hashes, size_t count)
 {
     struct growing_orcuckoo *filter = as_growing_orcuckoo(base);
@@ -672,6 +676,8 @@ static roost_status growing_remove(roost_filter *base, bool *changed, const roos
         if (!own_hash(filter, hashes[i].high))
             return ROOST_NO_MEMORY;
     for (size_t i = 0; i < count; i++) {
+        if (i + FETCHED_AHEAD < count)
+            tagged_set_fetch(&filter->set, hashes[i + FETCHED_AHEAD].high);
         bool removed = remove_hash(base, hashes[i].high);
         if (changed)
             changed[i] = removed;

@@ -236,6 +236,25 @@ bool tagged_has_prefix(const struct prefix_table *table, uint64_t prefix)
     return table->root && has_prefix(find_segment(table->root, first_covered(prefix)), prefix);
 }
 
+static void fetch_bucket(const struct segment *segment, struct lane lane, uint32_t bucket)
+{
+    const uint8_t *bytes = bucket_in(segment, lane, bucket);
+    __builtin_prefetch(bytes);
+    __builtin_prefetch(bytes + lane.width - 1);
+}
+
+void tagged_fetch(const struct prefix_table *table, uint64_t hash)
+{
+    if (!table->root)
+        return;
+    const struct segment *segment = find_segment(table->root, hash);
+    const struct slot_place place = slot_place_of(segment, hash);
+    fetch_bucket(segment, segment->slots, place.home);
+    fetch_bucket(segment, segment->slots, place.other);
+    fetch_bucket(segment, segment->tags, place.home);
+    fetch_bucket(segment, segment->tags, place.other);
+}
+
 uint64_t tagged_count_covering(const struct prefix_table *table, uint64_t hash)
 {
     struct prefix_entry entries[TAGGED_AT_ONCE];

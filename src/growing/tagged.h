@@ -43,6 +43,8 @@ uint64_t tagged_count_covering(const struct prefix_table *table, uint64_t hash);
 uint32_t tagged_of_prefix(const struct prefix_table *table, uint64_t prefix, struct prefix_entry *entries,
                           uint32_t most);
 bool tagged_has_prefix(const struct prefix_table *table, uint64_t prefix);
+/* The memory in which they are comes soon. */
+void tagged_fetch(const struct prefix_table *table, uint64_t hash);
 
 /* Whatever becomes of memory, so many more entries can be put. */
 roost_status tagged_reserve(struct prefix_table *table, uint64_t count);

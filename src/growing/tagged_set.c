@@ -287,6 +287,12 @@ bool tagged_set_has_prefix(const struct tagged_set *set, uint64_t prefix)
     return place < set->listed && entries_listed(set)[place].prefix == prefix;
 }
 
+void tagged_set_fetch(const struct tagged_set *set, uint64_t hash)
+{
+    if (is_in_table(set))
+        tagged_fetch(set->table, hash);
+}
+
 uint64_t tagged_set_count_covering(const struct tagged_set *set, uint64_t hash)
 {
     struct prefix_entry entries[MOST_TAGS_LISTED];

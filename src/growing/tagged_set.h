@@ -72,6 +72,7 @@ uint64_t tagged_set_count_covering(const struct tagged_set *set, uint64_t hash);
 uint32_t tagged_set_of_prefix(const struct tagged_set *set, uint64_t prefix, struct prefix_entry *entries,
                               uint32_t most);
 bool tagged_set_has_prefix(const struct tagged_set *set, uint64_t prefix);
+void tagged_set_fetch(const struct tagged_set *set, uint64_t hash);
 size_t tagged_set_put_entries(struct tagged_set *set, const struct prefix_entry *entries, size_t count);
 roost_status tagged_set_put(struct tagged_set *set, const roost_filter *owner, struct prefix_entry entry,
                             uint64_t most_bytes);
