@@ -79,6 +79,8 @@ roost_status add_keys_by_batch(roost_filter *filter, bool *changed, size_t *done
 static bool contains_by_batch(const roost_filter *filter, roost_hash hash)
 {
     bool found;
+    if (filter->kind->set.contains_one)
+        return filter->kind->set.contains_one(filter, hash);
     filter->kind->set.contains(filter, &found, &hash, 1);
     return found;
 }

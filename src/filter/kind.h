@@ -92,6 +92,8 @@ struct filter_lifecycle {
 struct filter_set {
     roost_status (*add)(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes, size_t count);
     void (*contains)(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count);
+    /* The same of one; NULL: by that. */
+    bool (*contains_one)(const roost_filter *filter, roost_hash hash);
     /* The capacity as it is now; NULL where it never grows. */
     uint64_t (*capacity)(const roost_filter *filter);
     /* What time it is, for the changes that follow; NULL where they have none. */

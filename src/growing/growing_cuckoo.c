@@ -273,6 +273,11 @@ static void growing_contains(const roost_filter *filter, bool *found, const roos
     set_contains_many(&as_const_growing(filter)->set, found, hashes, count);
 }
 
+static bool growing_contains_one(const roost_filter *filter, roost_hash hash)
+{
+    return set_contains(&as_const_growing(filter)->set, hash.high);
+}
+
 /* Of all levels up to the one that is in use. */
 static uint64_t growing_capacity(const roost_filter *filter)
 {
@@ -686,7 +691,10 @@ const struct filter_kind growing_cuckoo_kind = {
                   .open = growing_open,
                   .close = growing_close,
                   .clone = growing_clone},
-    .set = {.add = growing_add, .contains = growing_contains, .capacity = growing_capacity},
+    .set = {.add = growing_add,
+            .contains = growing_contains,
+            .contains_one = growing_contains_one,
+            .capacity = growing_capacity},
     .lattice = {.merge = growing_merge, .compare = growing_compare, .digest = growing_digest},
     .encoding = {.write_geometry = growing_write_geometry,
                  .write_state = growing_write_state,

@@ -421,6 +421,11 @@ static void growing_contains(const roost_filter *base, bool *found, const roost_
         found[i] = found[i] && is_member(semantics_of(filter), is_removed(filter, hashes[i].high));
 }
 
+static bool growing_contains_one(const roost_filter *filter, roost_hash hash)
+{
+    return contains_hash(as_const_growing_orcuckoo(filter), hash.high);
+}
+
 static uint64_t growing_count(const roost_filter *base, roost_hash hash)
 {
     const struct growing_orcuckoo *filter = as_const_growing_orcuckoo(base);
@@ -805,7 +810,10 @@ const struct filter_kind growing_orcuckoo_kind = {
                   .open = growing_open,
                   .close = growing_close,
                   .clone = growing_clone},
-    .set = {.add = growing_add, .contains = growing_contains, .capacity = growing_capacity},
+    .set = {.add = growing_add,
+            .contains = growing_contains,
+            .contains_one = growing_contains_one,
+            .capacity = growing_capacity},
     .removal = {.add_dot = growing_add_dot,
                 .remove = growing_remove,
                 .remove_one = growing_remove_one,

@@ -49,7 +49,7 @@ static unsigned find_end(const struct prefix_set *set, uint64_t hash)
     return from;
 }
 
-static bool list_contains(const struct prefix_set *set, uint64_t hash)
+bool set_list_contains(const struct prefix_set *set, uint64_t hash)
 {
     unsigned place = find_end(set, hash);
     return place < set->listed && covers_hash(list_of(set)[place], hash);
@@ -148,11 +148,6 @@ void set_release(struct prefix_set *set, const roost_filter *owner)
     *set = (struct prefix_set){.only = 0};
 }
 
-bool set_contains(const struct prefix_set *set, uint64_t hash)
-{
-    return set->in_table ? table_contains(set->table, hash) : list_contains(set, hash);
-}
-
 void set_contains_many(const struct prefix_set *set, bool *found, const roost_hash *hashes, size_t count)
 {
     if (count == 1)
@@ -161,7 +156,7 @@ void set_contains_many(const struct prefix_set *set, bool *found, const roost_ha
         table_contains_many(set->table, found, hashes, count);
     else
         for (size_t i = 0; i < count; i++)
-            found[i] = list_contains(set, hashes[i].high);
+            found[i] = set_list_contains(set, hashes[i].high);
 }
 
 bool set_covers(const struct prefix_set *set, uint64_t prefix)

@@ -22,7 +22,11 @@ struct prefix_set {
 /* All zero: the empty set. `owner` is the filter that has the set, for allocator, memory limit and seed. */
 void set_release(struct prefix_set *set, const roost_filter *owner); /* it is empty then */
 
-bool set_contains(const struct prefix_set *set, uint64_t hash);
+bool set_list_contains(const struct prefix_set *set, uint64_t hash); /* of one that is a list */
+static inline bool set_contains(const struct prefix_set *set, uint64_t hash)
+{
+    return __builtin_expect(set->in_table, 1) ? table_contains(set->table, hash) : set_list_contains(set, hash);
+}
 void set_contains_many(const struct prefix_set *set, bool *found, const roost_hash *hashes, size_t count);
 /* Whether some prefix covers this one. */
 bool set_covers(const struct prefix_set *set, uint64_t prefix);

@@ -33,11 +33,6 @@ static inline const struct segment *find(const struct prefix_table *table, uint6
     return find_segment(table->root, hash);
 }
 
-bool table_contains(const struct prefix_table *table, uint64_t hash)
-{
-    return table->root && search_kernel_in_use()->contains(table->root, hash);
-}
-
 void table_contains_many(const struct prefix_table *table, bool *found, const roost_hash *hashes, size_t count)
 {
     if (!table->root) {

@@ -10,7 +10,10 @@
 void table_init(struct prefix_table *table, uint64_t seed, const roost_environment *environment);
 void table_release(struct prefix_table *table); /* which can be used again, empty */
 
-bool table_contains(const struct prefix_table *table, uint64_t hash);
+static inline bool table_contains(const struct prefix_table *table, uint64_t hash)
+{
+    return table->root && search_kernel_in_use()->contains(table->root, hash);
+}
 void table_contains_many(const struct prefix_table *table, bool *found, const roost_hash *hashes, size_t count);
 /* Whether two tables with one seed hold the same. */
 static inline bool table_equals(const struct prefix_table *table, const struct prefix_table *other)
