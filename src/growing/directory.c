@@ -114,16 +114,21 @@ bool allocate_run(const struct prefix_table *table, struct prefix_run *run, uint
     return run->prefixes != NULL;
 }
 
-/* As many bits as the tags need, and one more for counters, which go on; eight at least, since a block must not have
-   more buckets than a byte can count. */
+/* As many bits as the tags need; for counters as many as a quarter more of them need, since they go on until the segment
+   is made anew. Eight at least, since a block must not have more buckets than a byte can count. */
 #define FEWEST_TAG_BITS 8
 
 static void shape_for_tags(struct segment_shape *shape, const struct prefix_run *run, uint64_t expected)
 {
-    uint64_t all = expected <= UINT32_MAX ? expected : 0; /* counters are seldom larger than there are entries */
-    for (uint64_t i = 0; i < run->count; i++)
+    uint64_t most = expected <= UINT32_MAX ? expected : 0; /* counters are seldom larger than there are entries */
+    uint64_t all = 0;
+    for (uint64_t i = 0; i < run->count; i++) {
+        uint64_t counter = run->tags[i] & UINT32_MAX;
         all |= run->tags[i];
-    unsigned counter_bits = (uint32_t)all ? highest_bit((uint32_t)all) + 2 : 0;
+        most = counter > most ? counter : most;
+    }
+    most += most / 4;
+    unsigned counter_bits = most ? highest_bit(most) + 1 : 0;
     unsigned number_bits = all >> 32 ? highest_bit(all >> 32) + 1 : 0;
     counter_bits = counter_bits < 32 ? counter_bits : 32;
     shape->number_bits = (uint8_t)number_bits;
