@@ -214,6 +214,9 @@ static ALWAYS_INLINE struct two_buckets look_at_key(const struct row *row, size_
     return look_at((unsigned)row->widths[i], row->homes[i], row->others[i], row->slots[i]);
 }
 
+/* Buckets that are asked together for room. */
+#define ASKED_AT_ONCE 4
+
 /* Keys whose buckets are full will have others moved: the buckets that these may move to are fetched now. Which keys
    that are, no branch could tell in advance; the last byte of a bucket tells it nearly always. */
 static ALWAYS_INLINE void fetch_ways(const struct row *row, size_t count)
@@ -226,7 +229,7 @@ static ALWAYS_INLINE void fetch_ways(const struct row *row, size_t count)
     for (size_t i = 0; i < found; i++) {
         struct ways_out ways;
         find_ways(row->segments[full[i]], (uint32_t)row->home_buckets[full[i]], &ways);
-        for (unsigned j = 0; j < SLOTS; j++)
+        for (unsigned j = 0; j < ASKED_AT_ONCE; j++)
             __builtin_prefetch(ways.slots[j] + last_slot_byte((unsigned)row->widths[full[i]]));
     }
 }
@@ -318,17 +321,20 @@ static size_t put_batch(const struct directory *root, struct put_many *put, bool
                        : put_rows(root, put, added, hashes, count, false);
 }
 
-/* All buckets are asked at once: their memory comes together, and no branch depends on which of them is full. */
+/* Four buckets are asked at once, which nearly always is enough: their memory comes together, and no branch depends on
+   which of them is full. */
 static bool find_move(const struct segment *segment, uint32_t bucket, unsigned *asked, struct slot_move *move)
 {
     const unsigned width = segment->slots.width;
     struct ways_out ways;
+    uint32_t open = 0;
     find_ways(segment, bucket, &ways);
-    uint32_t full = 0;
-    for (unsigned i = 0; i < SLOTS; i++)
-        full |= (uint32_t)bucket_is_full(ways.slots[i], width) << i;
-    uint32_t open = ways.movable & ~full;
-    *asked += SLOTS;
+    for (unsigned first = 0; first < SLOTS && !open; first += ASKED_AT_ONCE) {
+        for (unsigned i = first; i < first + ASKED_AT_ONCE; i++)
+            open |= (uint32_t)!bucket_is_full(ways.slots[i], width) << i;
+        open &= ways.movable;
+        *asked += ASKED_AT_ONCE;
+    }
     if (!open)
         return false;
     unsigned i = lowest_bit(open);
