@@ -141,9 +141,12 @@ static void shape_for_tags(struct segment_shape *shape, const struct prefix_run 
  *
  * It begins as half of one that was cut, and is cut itself when it has twice as many: as many as the target in the
  * first segment, and twice as many in the last one, since they are cut in turn. In between it is made anew in steps of
- * a cube root of 2 that end there. So each prefix is placed 3.9 times for every one that is added, and a segment has
- * room for 1.12 times what it holds, on average over time. (Two steps: 2.4 times and 1.20, which is 1.3 bits a key
- * more; four: 5.3 times and 1.09.) Segments are at different steps at any time, so neither memory nor time has a jump.
+ * a cube root of 2 that end there. Segments are at different steps at any time, so neither memory nor time has a jump.
+ *
+ *     steps    placements for each prefix that is added    room, on average over time    bits a key (1,000 to 2^20, 1 %)
+ *     2        1 + 1.41                      = 2.4         1.20 of what it holds         24.0
+ *     3        1 + 1.26 + 1.59               = 3.9         1.12                          22.7
+ *     4        1 + 1.19 + 1.41 + 1.68        = 5.3         1.09                          22.1
  *
  * A segment that would soon be full again gets the next step at once, and one with more prefixes than expected a little
  * more room than it needs.

@@ -132,10 +132,11 @@ static uint64_t uncovered(const struct segment *segment, uint64_t *prefixes, uin
 }
 
 /*
- * Additions. The buckets of a row are on their way when the first key is looked at; then one key after the other is
- * looked up and put, so that each sees what came before it. A key whose segment has to grow ends the batch, since the
- * segment of others may be the same.
+ * Additions. The buckets of a row come while the row before it is put; then one key after the other is looked up and
+ * put, so that each sees what came before it. A key whose segment has to grow ends the batch, since the segment of
+ * others may be the same.
  */
+
 /* The tag that is written is one of the last of its bucket, since most slots are in use. */
 static ALWAYS_INLINE void fetch_tags(const struct row *row, size_t count)
 {

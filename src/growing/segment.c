@@ -10,7 +10,8 @@
  * Buckets are in the order of hashes. A prefix is in its home bucket or in one other, at a distance that the offset
  * draws; so a look-up reads two buckets. The lowest bit of a slot that is set marks the end of the prefix, so that
  * prefixes of several lengths lie beside each other, and one comparison tells whether a slot holds a prefix of a hash:
- * whether the two differ only below twice that bit. An empty slot is 0, which matches nothing.
+ * whether the two differ only below twice that bit. An empty slot is 0, which matches nothing. The slots of a bucket are
+ * in use from the first on, so that the last one tells whether it is full.
  *
  * Widths. A slot is as wide as the longest prefix of the segment needs; eight slots of w bits are w bytes. Slots of 26
  * to 31 bits get 32, and those of 57 to 63 bits 64, which are quicker to read.

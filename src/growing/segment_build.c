@@ -5,13 +5,16 @@
  * but staged: where each belongs is computed for many at once, each goes into the emptier of its two buckets, of which
  * only a count of the slots in use has to be known, and what the buckets then hold is packed at last.
  *
- *     run       | prefix | prefix | prefix | ...            from four parts of it in turn
+ *     run       | prefix | prefix | prefix | ...            from eight parts of it in turn
  *     places    | home, other, slot | ...                   computed in vectors
  *     staged    | 8 numbers | 8 numbers | ...  and a count of each bucket
  *     packed    eight slots of w bits, w bytes
  *
- * Few find both buckets full; these displace one other before the buckets are packed, or afterwards more, as additions
- * do. Slots or tags wider than 32 bits are set one by one.
+ * The slots that serve look-ups of short prefixes (segment.c) are staged before all others. Few prefixes find both
+ * buckets full; these displace one other before the buckets are packed, or afterwards more, as additions do. Slots or
+ * tags wider than 32 bits are set one by one.
+ *
+ * How many prefixes a segment is made for: directory.c.
  */
 #include "segment.h"
 

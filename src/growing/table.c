@@ -10,7 +10,8 @@
  * and the directory is never copied. The number of segments depends on that of the prefixes alone.
  *
  * A segment is rebuilt when an addition finds no slot in it, or when the prefix is longer than its slots. Rebuilding
- * makes another segment and then takes the place of the old one, so a failure leaves everything as it was.
+ * makes another segment, a quarter larger, which then takes the place of the old one, so a failure leaves everything as
+ * it was. directory.c says why a quarter.
  *
  * Hashes are uniform, unless keys were chosen by somebody who knows the seed. Where so many fall into one range that
  * its segment would become too large, it gets a directory of its own (`nested`), which grows with what it holds. Both
