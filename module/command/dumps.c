@@ -9,21 +9,20 @@
 #include "module/base/replies.h"
 #include "module/base/settings.h"
 #include "module/job/copying.h"
-#include "module/job/digest_job.h"
 #include "module/job/key_job.h"
 #include "module/value/chunks.h"
 
-#define MOST_DUMPS     8
-#define MOST_BYTES     ((size_t)64 << 20)
-#define FIRST_POSITION 1
-#define FORGET_AFTER   300000 /* milliseconds without a request for the next chunk */
-#define IN_USE         10000  /* milliseconds after a chunk in which the next one is expected */
-#define LARGE_FILTER   ((size_t)2 << 20)
+#define MOST_DUMPS   8
+#define MOST_BYTES   ((size_t)64 << 20)
+#define FORGET_AFTER 300000 /* milliseconds without a request for the next chunk */
+#define IN_USE       10000  /* milliseconds after a chunk in which the next one is expected */
+#define LARGE_FILTER ((size_t)2 << 20)
 
 /* ---- snapshots --------------------------------------------------------------------------------------------------- */
 
 static struct dump {
-    long long tag; /* of the state, 32 bits, so that iterators stay below 2^53; 0: none */
+    uint32_t tag;     /* of the state; 0: there is no dump here */
+    unsigned attempt; /* the latest one among its readers */
     uint8_t *bytes;
     size_t size;
     long long touched;
@@ -67,16 +66,16 @@ static void watch(RedisModuleCtx *ctx, void *unused)
         RedisModule_CreateTimer(ctx, FORGET_AFTER, watch, NULL);
 }
 
-/* Bits of the digest; never 0. */
-static long long tag_of(roost_digest digest)
+/* Bits of the digest. (Earlier versions took others, so that their iterators do not fit.) */
+static uint32_t tag_of(roost_digest digest)
 {
-    uint32_t tag;
-    memcpy(&tag, digest.bytes, sizeof tag);
-    return tag ? (long long)tag : 1;
+    uint32_t bits;
+    memcpy(&bits, digest.bytes + sizeof bits, sizeof bits);
+    return tag_of_bits(bits);
 }
 
 /* A user may not read the dump of another key, so an iterator is looked up for its key. */
-static struct dump *find_dump(uint64_t object, long long tag)
+static struct dump *find_dump(uint64_t object, uint32_t tag)
 {
     for (int i = 0; i < MOST_DUMPS; i++)
         if (tag > 0 && dumps[i].tag == tag && dumps[i].object == object)
@@ -90,14 +89,19 @@ static struct dump *find_same(uint64_t object, roost_digest digest)
     return dump && memcmp(&dump->digest, &digest, sizeof digest) == 0 ? dump : NULL;
 }
 
-/* The dump that was read longest ago, unless it is in use. */
-static struct dump *oldest_idle(void)
+static bool may_be_dropped(const struct dump *dump, unsigned attempt)
+{
+    return dump->tag && (dump->attempt < attempt || RedisModule_Milliseconds() - dump->touched >= IN_USE);
+}
+
+/* Of the dumps that may be dropped for one of this attempt, the one that was read longest ago. */
+static struct dump *find_dropped(unsigned attempt)
 {
     struct dump *oldest = NULL;
     for (int i = 0; i < MOST_DUMPS; i++)
-        if (dumps[i].tag && (!oldest || dumps[i].touched < oldest->touched))
+        if (may_be_dropped(&dumps[i], attempt) && (!oldest || dumps[i].touched < oldest->touched))
             oldest = &dumps[i];
-    return oldest && RedisModule_Milliseconds() - oldest->touched >= IN_USE ? oldest : NULL;
+    return oldest;
 }
 
 static struct dump *free_place(void)
@@ -109,13 +113,13 @@ static struct dump *free_place(void)
 }
 
 /* A place for this many bytes; NULL if other dumps need it. */
-static struct dump *make_room(size_t size)
+static struct dump *make_room(size_t size, unsigned attempt)
 {
     while (!free_place() || (dumps_bytes() > 0 && dumps_bytes() + size > MOST_BYTES)) {
-        struct dump *oldest = oldest_idle();
-        if (!oldest)
+        struct dump *dropped = find_dropped(attempt);
+        if (!dropped)
             return NULL;
-        end_dump(oldest);
+        end_dump(dropped);
     }
     return free_place();
 }
@@ -126,9 +130,9 @@ static struct dump dump_of(uint8_t *bytes, size_t size, uint64_t object, roost_d
 }
 
 /* Keeps header and body; NULL if there is no room, and then they stay the caller's. */
-static struct dump *keep_dump(RedisModuleCtx *ctx, const struct dump *made)
+static struct dump *keep_dump(RedisModuleCtx *ctx, const struct dump *made, unsigned attempt)
 {
-    struct dump *dump = make_room(made->size);
+    struct dump *dump = make_room(made->size, attempt);
     if (!dump)
         return NULL;
     *dump = *made;
@@ -140,62 +144,81 @@ static struct dump *keep_dump(RedisModuleCtx *ctx, const struct dump *made)
 
 /* ---- chunks ------------------------------------------------------------------------------------------------------ */
 
-/* The offset of the chunk of a position. */
-static size_t chunk_begin(long long position)
+static const struct dump_place the_beginning = {.position = 1};
+
+/* Where a dump of the present state goes on: at its beginning if the iterator is of another state. */
+static struct dump_place place_in(uint32_t tag, struct dump_place place)
 {
-    return position <= FIRST_POSITION ? 0 : HEADER_BYTES + (size_t)(position - 2) * DUMPED_CHUNK;
+    if (place.tag == tag)
+        return place;
+    bool first = place.tag == 0 && place.position == the_beginning.position;
+    unsigned next = place.attempt + 1 < MOST_ATTEMPTS ? place.attempt + 1 : place.attempt;
+    return (struct dump_place){.tag = tag, .attempt = first ? 0 : next, .position = the_beginning.position};
 }
 
-static int reply_chunk_at(RedisModuleCtx *ctx, const struct dump *dump, long long position)
+static int reply_chunk_at(RedisModuleCtx *ctx, const struct dump *dump, struct dump_place place)
 {
-    size_t begin = chunk_begin(position), end = chunk_begin(position + 1);
-    end = end < dump->size ? end : dump->size;
+    size_t begin = chunk_begin(place.attempt, place.position), end = chunk_begin(place.attempt, place.position + 1);
+    place.last = end >= dump->size;
+    end = place.last ? dump->size : end;
     RedisModule_ReplyWithArray(ctx, 2);
-    RedisModule_ReplyWithLongLong(ctx, dump->tag << POSITION_BITS | position);
+    RedisModule_ReplyWithLongLong(ctx, iterator_of(&place));
     return RedisModule_ReplyWithStringBuffer(ctx, (const char *)dump->bytes + begin, end - begin);
 }
 
 /* The last reader ends the dump. */
 static int reply_end(RedisModuleCtx *ctx, struct dump *dump)
 {
-    if (dump->readers <= 1)
+    if (dump && dump->readers <= 1)
         end_dump(dump);
-    else
+    else if (dump)
         dump->readers--;
     RedisModule_ReplyWithArray(ctx, 2);
     RedisModule_ReplyWithLongLong(ctx, 0);
     return RedisModule_ReplyWithStringBuffer(ctx, "", 0);
 }
 
-static int reply_at(RedisModuleCtx *ctx, struct dump *dump, long long position)
+static int reply_at(RedisModuleCtx *ctx, struct dump *dump, struct dump_place place)
 {
+    bool behind_end = chunk_begin(place.attempt, place.position) >= dump->size;
     dump->touched = RedisModule_Milliseconds();
-    return chunk_begin(position) < dump->size ? reply_chunk_at(ctx, dump, position) : reply_end(ctx, dump);
+    dump->attempt = place.attempt > dump->attempt ? place.attempt : dump->attempt;
+    return behind_end ? reply_end(ctx, dump) : reply_chunk_at(ctx, dump, place);
 }
 
-static int reply_to_new_reader(RedisModuleCtx *ctx, struct dump *dump, long long position)
+static int reply_to_new_reader(RedisModuleCtx *ctx, struct dump *dump, struct dump_place place)
 {
     dump->readers++;
-    return reply_at(ctx, dump, position);
+    return reply_at(ctx, dump, place);
 }
 
 /* A chunk of bytes that are not kept. */
-static int reply_unkept(RedisModuleCtx *ctx, struct dump made, long long position)
+static int reply_unkept(RedisModuleCtx *ctx, struct dump made, struct dump_place place)
 {
     made.readers = 2; /* so that the end frees nothing */
-    return reply_at(ctx, &made, position);
+    return reply_at(ctx, &made, place);
+}
+
+/* A chunk of bytes that were just made. They are kept for the chunks that come next, if there is room. */
+static int reply_fresh(RedisModuleCtx *ctx, struct dump *made, struct dump_place place)
+{
+    place = place_in(made->tag, place);
+    bool needed = chunk_begin(place.attempt, place.position + 1) < made->size;
+    struct dump *kept = find_same(made->object, made->digest);
+    if (!kept && needed && (kept = keep_dump(ctx, made, place.attempt)))
+        made->bytes = NULL;
+    return kept ? reply_to_new_reader(ctx, kept, place) : reply_unkept(ctx, *made, place);
 }
 
 /* ---- incremental snapshots ------------------------------------------------------------------------------------------
  *
  * An incremental copy (roost/incremental.h), which a thread encodes. Also for an iterator whose snapshot is gone: if the
- * filter has not changed since, its bytes are the same.
+ * filter has not changed since, its bytes are the same. If it has, they are what the dump begins again with.
  */
 
 struct dump_job {
     struct key_job job;
-    long long tag, position; /* which chunk of which state; tag 0: the first one of the present state */
-    const char *gone;        /* the error if the state is another one */
+    struct dump_place place; /* which chunk of which state; the_beginning: the first one of the present state */
     struct value memory;     /* counts and limits the memory of the copy */
     struct copying copying;
     uint8_t header[HEADER_BYTES];
@@ -264,19 +287,7 @@ static enum progress dump_step(RedisModuleCtx *ctx, struct job *job)
     if (!atomic_load(&dump->encoded))
         return NOTHING_TO_DO_NOW;
     pthread_join(dump->thread, NULL);
-    if (dump->status == ROOST_OK && dump->tag && dump->tag != tag_of(dump->digest))
-        dump->error = dump->gone;
     return ALL_DONE;
-}
-
-/* The bytes are kept for the chunks that come next, if there is room. */
-static int reply_made(RedisModuleCtx *ctx, struct dump_job *dump)
-{
-    const struct dump made = dump_of(dump->bytes, dump->size, dump->job.object, dump->digest);
-    struct dump *kept = find_same(made.object, made.digest);
-    if (!kept && (kept = keep_dump(ctx, &made)))
-        dump->bytes = NULL;
-    return kept ? reply_to_new_reader(ctx, kept, dump->position) : reply_unkept(ctx, made, dump->position);
 }
 
 static int reply_dump(RedisModuleCtx *ctx, struct job *job)
@@ -286,7 +297,10 @@ static int reply_dump(RedisModuleCtx *ctx, struct job *job)
         return job_reply_error(ctx, dump->error);
     if (dump->status != ROOST_OK)
         return job_reply_status(ctx, dump->status);
-    return reply_made(ctx, dump);
+    struct dump made = dump_of(dump->bytes, dump->size, dump->job.object, dump->digest);
+    int status = reply_fresh(ctx, &made, dump->place);
+    dump->bytes = made.bytes;
+    return status;
 }
 
 static void free_dump(struct job *job)
@@ -302,10 +316,10 @@ static void free_dump(struct job *job)
 
 static const struct job_class dump_class = {dump_step, reply_dump, free_dump, SLOW_DUMP};
 
-static int make_incrementally(struct target *target, long long tag, long long position, const char *gone)
+static int make_incrementally(struct target *target, struct dump_place place)
 {
     struct dump_job *dump = RedisModule_Calloc(1, sizeof *dump);
-    *dump = (struct dump_job){.job.job.class = &dump_class, .tag = tag, .position = position, .gone = gone};
+    *dump = (struct dump_job){.job.job.class = &dump_class, .place = place};
     return key_job_begin(&dump->job, target);
 }
 
@@ -324,64 +338,50 @@ static bool is_small(const struct filter_value *filter)
     return filter->value.bytes <= LARGE_FILTER;
 }
 
-static int reply_unkept_and_free(struct target *target, const struct dump *made, long long position)
-{
-    target_close(target);
-    int status = reply_unkept(target->ctx, *made, position);
-    RedisModule_Free(made->bytes);
-    return status;
-}
-
 static int refuse(struct target *target, const char *error)
 {
     target_close(target);
     return RedisModule_ReplyWithError(target->ctx, error);
 }
 
-static int begin_at_once(struct target *target, const char *error)
+static int make_at_once(struct target *target, struct dump_place place)
+{
+    struct dump made = encode_now(target->filter);
+    if (!made.bytes)
+        return refuse(target, ERROR_MEMORY);
+    target_close(target);
+    int status = reply_fresh(target->ctx, &made, place);
+    RedisModule_Free(made.bytes);
+    return status;
+}
+
+static int make(struct target *target, struct dump_place place)
+{
+    return is_small(target->filter) || !can_wait(target->ctx) ? make_at_once(target, place)
+                                                              : make_incrementally(target, place);
+}
+
+static int begin(struct target *target)
 {
     struct filter_value *filter = target->filter;
-    struct dump *dump = find_same(filter->object, roost_filter_digest(filter->filter));
-    if (!dump) {
-        struct dump made = encode_now(filter);
-        if (!made.bytes)
-            return refuse(target, error);
-        dump = keep_dump(target->ctx, &made);
-        if (!dump)
-            return reply_unkept_and_free(target, &made, FIRST_POSITION);
-    }
-    target_close(target);
-    return reply_to_new_reader(target->ctx, dump, FIRST_POSITION);
-}
-
-/* The snapshot is gone. If the filter is as it was, it is encoded again. */
-static int make_again(struct target *target, long long tag, long long position, const char *error)
-{
-    bool waits = !is_small(target->filter) && can_wait(target->ctx);
-    if (waits && digest_is_long(target))
-        return make_incrementally(target, tag, position, error);
-    if (tag_of(roost_filter_digest(target->filter->filter)) != tag)
-        return refuse(target, error);
-    if (waits)
-        return make_incrementally(target, tag, position, error);
-    struct dump made = encode_now(target->filter);
-    return made.bytes ? reply_unkept_and_free(target, &made, position) : refuse(target, error);
-}
-
-static int continue_at(struct target *target, long long tag, long long position, const char *error)
-{
-    struct dump *dump = find_dump(target->filter->object, tag);
+    struct dump *dump = is_small(filter) ? find_same(filter->object, roost_filter_digest(filter->filter)) : NULL;
     if (!dump)
-        return make_again(target, tag, position, error);
+        return make(target, the_beginning);
     target_close(target);
-    return reply_at(target->ctx, dump, position);
+    return reply_to_new_reader(target->ctx, dump, place_in(dump->tag, the_beginning));
 }
 
 int reply_chunk(struct target *target, long long iterator, const char *error)
 {
-    if (iterator == 0 && !is_small(target->filter) && can_wait(target->ctx))
-        return make_incrementally(target, 0, FIRST_POSITION, error);
+    struct dump_place place;
     if (iterator == 0)
-        return begin_at_once(target, error);
-    return continue_at(target, iterator >> POSITION_BITS, (iterator & ((1LL << POSITION_BITS) - 1)) + 1, error);
+        return begin(target);
+    if (!iterator_read(iterator, &place))
+        return refuse(target, error);
+    struct dump *dump = find_dump(target->filter->object, place.tag);
+    place.position++;
+    if (!dump && !place.last)
+        return make(target, place);
+    target_close(target);
+    return place.last ? reply_end(target->ctx, dump) : reply_at(target->ctx, dump, place);
 }

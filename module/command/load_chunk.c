@@ -69,11 +69,19 @@ static void *decode(void *context)
     return NULL;
 }
 
+/* Whether the key holds what it held when the last chunk came. */
+static bool is_as_it_was(const struct load_job *load, const struct target *target)
+{
+    if (target->staged)
+        return loading_is_current(load->loading, RedisModule_ModuleTypeGetValue(target->key));
+    return target->missing && target_can_be_created(target) && loading_is_current(load->loading, NULL);
+}
+
 static void put(RedisModuleCtx *ctx, struct load_job *load)
 {
     struct target target;
     target_open(&target, ctx, load->key, REDISMODULE_READ | REDISMODULE_WRITE);
-    if (!target.staged || !loading_is_current(load->loading, RedisModule_ModuleTypeGetValue(target.key)))
+    if (!is_as_it_was(load, &target))
         load->error = "STALE the key has changed while it was loaded";
     else
         load->status = loading_put(load->loading, target.key, load->errors.takes);
@@ -164,7 +172,8 @@ int load_chunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const st
     if (!target.missing && !target.reserved && !target.filter && !target.staged)
         return target_refuse(&target, ERROR_NOT_FOUND);
     const struct chunk_terms terms = {target.mirrored ? ENCODE_MIRROR : ENCODE_COPY, errors->takes, errors->source};
-    RedisModuleString *held = target.staged && can_wait(ctx) ? hold_for_thread(argv[3]) : NULL;
+    bool may_wait = (target.staged || target.missing) && can_wait(ctx);
+    RedisModuleString *held = may_wait ? hold_for_thread(argv[3]) : NULL;
     roost_bytes chunk = argument_bytes(held ? held : argv[3]);
     roost_status status = chunks_load(target.key, iterator, chunk.data, chunk.size, &terms, held ? &later : NULL);
     target_close(&target);

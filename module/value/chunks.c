@@ -1,6 +1,6 @@
 /*
- * See chunks.h. Loading uses only the position of an iterator. Older dumps have chunks of 16 MiB; both sizes are
- * accepted. Position 0 is header and body in one, which is what replicas are sent when a key is created.
+ * See chunks.h. Loading uses only the attempt and the position of an iterator. Older dumps have chunks of 16 MiB in the
+ * first attempt; both sizes are accepted. Position 0 is header and body in one, which is what replicas are sent when a key is created.
  *
  * Chunks are kept in blocks that never move, so that no chunk, small as it may be, makes the server copy all that came
  * before it, and so that a thread can read them while the key is deleted, or gets another chunk:
@@ -20,6 +20,52 @@
 #define FIRST_POSITION 1
 #define LEAST_BLOCK    ((uint64_t)1 << 20)
 #define LONG_TO_DECODE ((uint64_t)256 << 10)
+#define POSITION_BITS  20
+#define TAG_BITS       29
+#define ATTEMPT_BITS   2
+#define TAGGED         ((uint64_t)1 << 52)
+#define LEAST_CHUNK    ((size_t)1 << 20) /* all others are multiples of it */
+
+/* ---- iterators ---------------------------------------------------------------------------------------------------- */
+
+/* What a slow reader makes the server hold. A dump that had to begin again is given less opportunity for that. */
+static size_t chunk_bytes(unsigned attempt)
+{
+    static const size_t bytes[MOST_ATTEMPTS] = {LEAST_CHUNK, CHUNK, 4 * CHUNK};
+    return bytes[attempt];
+}
+
+size_t chunk_begin(unsigned attempt, long long position)
+{
+    long long whole = attempt == 0 ? position - 2 : position - 1; /* chunks before it, without the header */
+    return position <= FIRST_POSITION ? 0 : HEADER_BYTES + (size_t)whole * chunk_bytes(attempt);
+}
+
+uint32_t tag_of_bits(uint32_t bits)
+{
+    uint32_t tag = bits & ((1U << TAG_BITS) - 1);
+    return tag ? tag : 1;
+}
+
+long long iterator_of(const struct dump_place *place)
+{
+    uint64_t attempt = (uint64_t)place->last << ATTEMPT_BITS | place->attempt;
+    uint64_t state = attempt << TAG_BITS | place->tag;
+    return (long long)(TAGGED | state << POSITION_BITS | (uint64_t)place->position);
+}
+
+bool iterator_read(long long iterator, struct dump_place *place)
+{
+    uint64_t state = (uint64_t)iterator >> POSITION_BITS, attempt = state >> TAG_BITS;
+    *place = (struct dump_place){.position = iterator & ((1LL << POSITION_BITS) - 1)};
+    if ((uint64_t)iterator & TAGGED) {
+        place->tag = state & ((1U << TAG_BITS) - 1);
+        place->attempt = attempt & ((1U << ATTEMPT_BITS) - 1);
+        place->last = attempt >> ATTEMPT_BITS & 1;
+    }
+    return state != 0 && (uint64_t)iterator < 2 * TAGGED && place->attempt < MOST_ATTEMPTS &&
+           place->position >= FIRST_POSITION;
+}
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------- */
 
@@ -213,7 +259,7 @@ static roost_status staged_decode(struct value *value, const uint8_t *header, co
     roost_status status = staged_begin(staged, body, size, false);
     staged->next = (long long)next;
     bool fits = size < staged->whole && next >= 2 && next <= (1 << POSITION_BITS) &&
-                (next == 2) == (size == HEADER_BYTES) && (size - HEADER_BYTES) % DUMPED_CHUNK == 0;
+                (next == 2 || size > HEADER_BYTES) && (size - HEADER_BYTES) % LEAST_CHUNK == 0;
     return status != ROOST_OK ? status : fits ? ROOST_OK : ROOST_CORRUPT;
 }
 
@@ -295,7 +341,9 @@ static roost_status finish(RedisModuleKey *key, const uint8_t *bytes, size_t siz
 
 struct loading {
     struct blocks *blocks;
-    struct block *first; /* as they were: a copy, without the last chunk */
+    struct block *first;     /* as they were: a copy, without the last chunk */
+    struct blocks *replaced; /* what the key holds: the same, blocks of an earlier attempt, or NULL for nothing */
+    size_t size_replaced;    /* of them, so that another chunk that comes meanwhile is seen */
     size_t count, size;
     roost_bytes last;
     enum redisbloom source;
@@ -304,16 +352,26 @@ struct loading {
     roost_status status;
 };
 
-static struct loading *loading_make(struct staged *staged, const void *last, size_t size, enum encoding encoding)
+static struct blocks *hold(struct blocks *blocks)
+{
+    if (blocks)
+        atomic_fetch_add(&blocks->holders, 1);
+    return blocks;
+}
+
+/* `replaced`: what the key holds, which is `staged` unless the last chunk is the first one of its attempt, too. */
+static struct loading *loading_make(struct staged *staged, const struct staged *replaced, roost_bytes last,
+                                    enum encoding encoding)
 {
     struct loading *loading = RedisModule_Calloc(1, sizeof *loading);
-    struct blocks *blocks = staged->blocks;
-    atomic_fetch_add(&blocks->holders, 1);
+    struct blocks *blocks = hold(staged->blocks);
     *loading = (struct loading){.blocks = blocks,
                                 .first = RedisModule_Alloc((blocks->count + 1) * sizeof *loading->first),
+                                .replaced = hold(replaced ? replaced->blocks : NULL),
+                                .size_replaced = replaced ? replaced->blocks->size : 0,
                                 .count = blocks->count,
                                 .size = blocks->size,
-                                .last = {last, size},
+                                .last = last,
                                 .source = staged->source,
                                 .encoding = encoding};
     if (blocks->count > 0)
@@ -334,8 +392,10 @@ void loading_decode(struct loading *loading)
 
 bool loading_is_current(const struct loading *loading, const struct value *value)
 {
-    return value && value->class == &staged_class && ((const struct staged *)value)->blocks == loading->blocks &&
-           loading->blocks->size == loading->size;
+    if (!value || value->class != &staged_class)
+        return !value && !loading->replaced;
+    return ((const struct staged *)value)->blocks == loading->replaced &&
+           loading->replaced->size == loading->size_replaced;
 }
 
 roost_status loading_put(struct loading *loading, RedisModuleKey *key, filter_test *takes)
@@ -348,6 +408,8 @@ roost_status loading_put(struct loading *loading, RedisModuleKey *key, filter_te
 void loading_free(struct loading *loading)
 {
     blocks_leave(loading->blocks);
+    if (loading->replaced)
+        blocks_leave(loading->replaced);
     RedisModule_Free(loading->first);
     if (loading->whole)
         value_free(loading->whole);
@@ -360,10 +422,10 @@ static bool is_filter(const struct staged *staged)
 }
 
 /* At once, or later by the caller who asks for that. */
-static roost_status take_last(RedisModuleKey *key, struct staged *staged, const void *bytes, size_t size,
-                              const struct chunk_terms *terms, struct loading **later)
+static roost_status take_last(RedisModuleKey *key, struct staged *staged, const struct staged *replaced,
+                              roost_bytes last, const struct chunk_terms *terms, struct loading **later)
 {
-    struct loading *loading = loading_make(staged, bytes, size, terms->encoding);
+    struct loading *loading = loading_make(staged, replaced, last, terms->encoding);
     if (later && staged->whole > LONG_TO_DECODE && is_filter(staged)) {
         loading->encoding = ENCODE_CLIENT;
         *later = loading;
@@ -375,15 +437,33 @@ static roost_status take_last(RedisModuleKey *key, struct staged *staged, const 
     return status;
 }
 
+/* Whether a chunk of the body is as long as chunks of this attempt are. */
+static bool has_length(const struct staged *staged, size_t size, unsigned attempt)
+{
+    size_t most = chunk_bytes(attempt);
+    uint64_t left = staged->whole - staged->blocks->size;
+    if (attempt == 0)
+        most = size > most || size == left ? CHUNK : most;
+    return size == left ? size <= most : size == most && size < left;
+}
+
+/* A staged value of a header alone. */
+static roost_status begin(struct staged *staged, const RedisModuleKey *key, const void *header, size_t size,
+                          const struct chunk_terms *terms)
+{
+    bool mirrored = terms->encoding == ENCODE_MIRROR;
+    roost_status status = size == HEADER_BYTES ? staged_begin(staged, header, size, mirrored) : ROOST_NOT_FRAME;
+    if (status == ROOST_OK && !mirrored && staged->whole > settings.memory_limit)
+        status = ROOST_TOO_LARGE;
+    if (status == ROOST_OK && !mirrored && !may_begin(header, key))
+        status = ROOST_UNSUPPORTED;
+    return status;
+}
+
 static roost_status take_first(RedisModuleKey *key, const void *bytes, size_t size, const struct chunk_terms *terms)
 {
     struct staged *staged = (struct staged *)staged_make();
-    bool mirrored = terms->encoding == ENCODE_MIRROR;
-    roost_status status = size == HEADER_BYTES ? staged_begin(staged, bytes, size, mirrored) : ROOST_NOT_FRAME;
-    if (status == ROOST_OK && !mirrored && staged->whole > settings.memory_limit)
-        status = ROOST_TOO_LARGE;
-    if (status == ROOST_OK && !mirrored && !may_begin(bytes, key))
-        status = ROOST_UNSUPPORTED;
+    roost_status status = begin(staged, key, bytes, size, terms);
     if (status == ROOST_OK && staged->whole == HEADER_BYTES)
         status = finish(key, bytes, size, terms->encoding, terms->takes);
     else if (status == ROOST_OK) {
@@ -394,17 +474,37 @@ static roost_status take_first(RedisModuleKey *key, const void *bytes, size_t si
     return status;
 }
 
-static roost_status take_next(RedisModuleKey *key, struct staged *staged, const void *bytes, size_t size,
+/* The first chunk of a further attempt, which takes the place of `replaced`, if it is not NULL. */
+static roost_status take_first_again(RedisModuleKey *key, const struct staged *replaced, unsigned attempt,
+                                     roost_bytes chunk, const struct chunk_terms *terms, struct loading **later)
+{
+    struct staged *staged = (struct staged *)staged_make();
+    size_t header = chunk.size < HEADER_BYTES ? chunk.size : HEADER_BYTES;
+    const roost_bytes body = {(const uint8_t *)chunk.data + header, chunk.size - header};
+    roost_status status = begin(staged, key, chunk.data, header, terms);
+    if (status == ROOST_OK && !has_length(staged, body.size, attempt))
+        status = ROOST_CORRUPT;
+    if (status == ROOST_OK && body.size < staged->whole - HEADER_BYTES) {
+        staged_append(staged, body.data, body.size);
+        value_put(key, &staged->value);
+        return ROOST_OK;
+    }
+    if (status == ROOST_OK)
+        status = take_last(key, staged, replaced, body, terms, later);
+    staged_free(&staged->value);
+    return status;
+}
+
+static roost_status take_next(RedisModuleKey *key, struct staged *staged, unsigned attempt, roost_bytes chunk,
                               const struct chunk_terms *terms, struct loading **later)
 {
-    uint64_t left = staged->whole - staged->blocks->size;
-    if (size == left ? size > CHUNK : size > left || (size != CHUNK && size != DUMPED_CHUNK))
+    if (!has_length(staged, chunk.size, attempt))
         return ROOST_CORRUPT;
     if (staged->next == 1 << POSITION_BITS)
         return ROOST_TOO_LARGE;
-    if (size == left)
-        return take_last(key, staged, bytes, size, terms, later);
-    staged_append(staged, bytes, size);
+    if (chunk.size == staged->whole - staged->blocks->size)
+        return take_last(key, staged, staged, chunk, terms, later);
+    staged_append(staged, chunk.data, chunk.size);
     staged->next++;
     return ROOST_OK;
 }
@@ -448,7 +548,7 @@ static roost_status take_foreign_chunk(RedisModuleKey *key, struct staged *stage
     if (begin != staged->blocks->size)
         return ROOST_INVALID;
     if (end == staged->whole)
-        return take_last(key, staged, bytes, size, terms, later);
+        return take_last(key, staged, staged, (roost_bytes){bytes, size}, terms, later);
     staged_append(staged, bytes, size);
     return ROOST_OK;
 }
@@ -456,7 +556,8 @@ static roost_status take_foreign_chunk(RedisModuleKey *key, struct staged *stage
 roost_status chunks_load(RedisModuleKey *key, long long iterator, const void *bytes, size_t size,
                          const struct chunk_terms *terms, struct loading **later)
 {
-    long long position = iterator & ((1LL << POSITION_BITS) - 1);
+    struct dump_place place;
+    bool is_iterator = iterator_read(iterator, &place);
     bool empty = RedisModule_KeyType(key) == REDISMODULE_KEYTYPE_EMPTY;
     struct value *value = empty ? NULL : RedisModule_ModuleTypeGetValue(key);
     if (later)
@@ -470,9 +571,12 @@ roost_status chunks_load(RedisModuleKey *key, long long iterator, const void *by
                    : ROOST_INVALID;
     if (terms->source != REDISBLOOM_NONE && iterator == FIRST_POSITION && !header_is_ours(bytes, size))
         return empty ? take_foreign_header(key, bytes, size, terms) : ROOST_INVALID;
-    if (position == FIRST_POSITION)
+    if (is_iterator && place.position == FIRST_POSITION && place.attempt > 0)
+        return empty || staged ? take_first_again(key, staged, place.attempt, (roost_bytes){bytes, size}, terms, later)
+                               : ROOST_INVALID;
+    if (place.position == FIRST_POSITION)
         return empty ? take_first(key, bytes, size, terms) : ROOST_INVALID;
-    if (!staged || staged->next != position)
+    if (!staged || staged->next != place.position)
         return ROOST_INVALID;
-    return take_next(key, staged, bytes, size, terms, later);
+    return take_next(key, staged, is_iterator ? place.attempt : 0, (roost_bytes){bytes, size}, terms, later);
 }

@@ -1,13 +1,21 @@
 /*
  * Values in chunks: SCANDUMP and LOADCHUNK, ROOST.DUMP and ROOST.RESTORE.
  *
- * A dump is a header, then the body in chunks of at most CHUNK bytes. Its iterator is a number that the client sends
- * back: serial * 2^POSITION_BITS + position, that is which dump and how far (command/dumps.h). Position 1 is the
- * header, 2 the first chunk of the body, and so on.
+ * A dump is a header, then the body, in chunks. Its iterator is a number below 2^53 that the client sends back:
+ *
+ *     bit 52   bit 51   bits 49 to 50   bits 20 to 48   bits 0 to 19
+ *     1        last     attempt         tag             position
+ *
+ * In iterators of earlier versions bit 52 is 0, and all bits from 20 on are the tag of a first attempt. The tag names the state that is dumped (command/dumps.h). In the first attempt, position 1 is the header, 2 the first
+ * chunk of the body, and so on, in chunks of 1 MiB. If the state is gone before its dump has ended, the dump begins
+ * again with another state, as a further attempt: position 1 is then the header together with the first chunk, and
+ * chunks are larger. The last chunk of a dump is marked.
  *
  * A value that is loaded in chunks is a *staged* value until the last chunk has arrived. A staged value holds the
  * chunks so far, and is stored, replicated and saved like any other. With the last chunk it is decoded, and replaced by
- * the decoded value if everything is valid; otherwise it stays without its last chunk.
+ * the decoded value if everything is valid; otherwise it stays without its last chunk. The first chunk of a further
+ * attempt takes the place of the chunks that came before it. So a client loads what it got, in the order in which it
+ * got it, and need not know of attempts.
  */
 #ifndef MODULE_VALUE_CHUNKS_H
 #define MODULE_VALUE_CHUNKS_H
@@ -15,10 +23,26 @@
 #include "filter_value.h"
 #include "redisbloom.h"
 
-#define DUMPED_CHUNK  ((size_t)1 << 20) /* of dumps: what a slow reader makes the server hold; CHUNK in older ones */
-#define POSITION_BITS 20
+#define MOST_ATTEMPTS 3
 
 extern const struct value_class staged_class;
+
+/* What an iterator says. */
+struct dump_place {
+    uint32_t tag; /* 0: of an earlier version */
+    unsigned attempt;
+    long long position;
+    bool last; /* this chunk */
+};
+
+long long iterator_of(const struct dump_place *place);
+/* Whether the number is the iterator of a dump. */
+bool iterator_read(long long iterator, struct dump_place *place);
+/* The last 29 bits; never 0. */
+uint32_t tag_of_bits(uint32_t bits);
+
+/* Where the chunk at this position begins; the next one begins where it ends. */
+size_t chunk_begin(unsigned attempt, long long position);
 
 /* What may be loaded, and what for. */
 struct chunk_terms {

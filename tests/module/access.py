@@ -217,18 +217,20 @@ def test_users_of_some_databases():
 
 
 def test_dumps_of_others():
-    """An iterator is valid for the state of its own key."""
+    """With the iterator of another key a user gets its own key, from the beginning."""
     with victim() as (s, user):
         user("BF.ADD", "a:x", "another"), user("CF.ADD", "a:cf", "x")
+        frames = {key: s("ROOST.DELTA", key, 0)[1] for key in ("a:x", "a:cf")}
         at, header = s("ROOST.DUMP", "b:victim", 0)
-        user.error("ROOST.DUMP", "a:x", at), user.error("BF.SCANDUMP", "a:x", at), user.error("CF.SCANDUMP", "a:cf", at)
-        at, body = s("ROOST.DUMP", "b:victim", at)
-        user.error("ROOST.DUMP", "a:x", at)
-        assert body and s("ROOST.DUMP", "b:victim", at) == [0, b""]
+        for command, key in ("ROOST.DUMP", "a:x"), ("BF.SCANDUMP", "a:x"), ("CF.SCANDUMP", "a:cf"):
+            assert user(command, key, at)[1].endswith(frames[key]), (command, key)
+        last, body = s("ROOST.DUMP", "b:victim", at)
+        assert user("ROOST.DUMP", "a:x", last) == [0, b""], "no byte of either"
+        assert body and s("ROOST.DUMP", "b:victim", last) == [0, b""]
         s("SELECT", 1), s("BF.ADD", "b:victim", "y")
         one = s("ROOST.DUMP", "b:victim", 0)[0]
         s("SELECT", 0)
-        s.error("ROOST.DUMP", "b:victim", one), "of the other database"
+        assert s("ROOST.DUMP", "b:victim", one)[1].endswith(s("ROOST.DELTA", "b:victim", 0)[1]), "of this database"
 
 
 def test_sessions_of_others():

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """BF.*, CF.* and ROOST.* through Debian's python3-redis and through the bare protocol: arguments, replies, error texts."""
+import itertools
 import os
 import subprocess
 import tempfile
@@ -240,7 +241,7 @@ def test_arguments_of_loadmodule():
 
 
 def test_interleaved_dumps():
-    """Any number of dumps are read at the same time, in any order; what is behind the end is empty; a state that is gone has to begin again."""
+    """Any number of dumps are read at the same time, in any order; what is behind the end is empty."""
     with server() as s:
         keys = [f"key {i}" for i in range(60)]
         for i, key in enumerate(keys):
@@ -263,9 +264,66 @@ def test_interleaved_dumps():
                 s("BF.LOADCHUNK", "copy", iterator, chunk)
             assert s.digest("copy") == s.digest(key)
             s("DEL", "copy")
-        s("BF.ADD", keys[0], "new")
-        assert s.error("BF.SCANDUMP", keys[0], dumps[keys[0]][0][0]) == "Invalid position"
-        assert s.error("BF.SCANDUMP", keys[1], dumps[keys[2]][0][0]) == "Invalid position"
+        for nonsense in (77, 1 << 20, 1 << 53, 5 << 53 | 1 << 20 | 1, 1 << 52 | 3 << 49 | 1 << 20 | 1):
+            assert s.error("BF.SCANDUMP", keys[0], nonsense) == "Invalid position", nonsense
+
+
+def test_interleaved_dumps_of_filters_that_change():
+    """Any number, with items added and removed before each call: what is loaded is a state that the filter had meanwhile."""
+    with server() as s:
+        for dump, load, add, key_count in ("BF.SCANDUMP", "BF.LOADCHUNK", "BF.MADD", 20), ("CF.SCANDUMP", "CF.LOADCHUNK", "CF.INSERT", 20):
+            items = ("ITEMS",) if add == "CF.INSERT" else ()
+            keys = [f"{add} {i}" for i in range(key_count)]  # more than there are snapshots
+            for i, key in enumerate(keys):
+                s(add, key, *items, *range(i, i + 50))
+            at, dumps, states = dict.fromkeys(keys, 0), {key: [] for key in keys}, {key: [] for key in keys}
+            for turn in itertools.count():
+                for key in list(at):
+                    states[key].append(s.digest(key))
+                    at[key], chunk = s(dump, key, at[key])
+                    if at[key]:
+                        assert turn < 4, "it ends"
+                        dumps[key].append((at[key], chunk))
+                    else:
+                        assert chunk == b""
+                        del at[key]
+                    s(add, key, *items, f"new {turn}")
+                    if add == "CF.INSERT":
+                        s("CF.DEL", key, keys.index(key) + turn)
+                if not at:
+                    break
+            again = [key for key in keys if len({at >> 49 & 3 for at, _ in dumps[key]}) > 1]
+            assert len(again) >= key_count - 8, "without a snapshot they begin again"
+            for key in keys:
+                for iterator, chunk in dumps[key]:
+                    s(load, "copy", iterator, chunk)
+                assert s.digest("copy") in states[key], key
+                s("DEL", "copy")
+
+
+def test_chunks_of_dumps_that_began_again():
+    """The first chunk of a further attempt takes the place of others, and of nothing else; a bad one changes nothing."""
+    with server("--save", "60 1000000000") as s:
+        s("BF.MADD", "key", *range(100))
+        (first, header), (second, body) = [s("BF.SCANDUMP", "key", 0), s("BF.SCANDUMP", "key", s("BF.SCANDUMP", "key", 0)[0])]
+        s("SAVE"), s.restart()
+        s("BF.ADD", "key", "new")
+        again, whole = s("BF.SCANDUMP", "key", first)
+        assert again >> 49 & 7 == 5 and whole[:4] == header[:4] and s("BF.SCANDUMP", "key", again) == [0, b""]
+        assert s("BF.SCANDUMP", "key", second) == [0, b""], "the chunk was the last one, whatever the filter holds now"
+        assert s("BF.LOADCHUNK", "copy", again, whole) == b"OK" and s.digest("copy") == s.digest("key")
+        assert s.error("BF.LOADCHUNK", "copy", again, whole) == "received bad data", "the key is complete"
+        s("BF.LOADCHUNK", "other", first, header)
+        assert s.error("BF.LOADCHUNK", "other", first, header) == "received bad data", "a first attempt takes the place of nothing"
+        for bad in whole[:-1], whole + b"x", whole[:-1] + bytes([whole[-1] ^ 1]), whole[:60], b"", b"\0" + whole[1:]:
+            assert s.error("BF.LOADCHUNK", "other", again, bad) == s.error("BF.LOADCHUNK", "new", again, bad) == "received bad data"
+        assert s("EXISTS", "new") == 0
+        s("BF.LOADCHUNK", "other", second, body)
+        assert s("BF.CARD", "other") == 100, "the value was staged as before"
+        s("DEL", "other"), s("BF.LOADCHUNK", "other", first, header)
+        assert s("BF.LOADCHUNK", "other", again, whole) == b"OK" and s.digest("other") == s.digest("key")
+        s("SET", "text", "x")
+        assert s.error("BF.LOADCHUNK", "text", again, whole) == WRONG_TYPE
 
 
 def texts(answer):
