@@ -69,8 +69,8 @@ ROOST_API roost_status roost_window_add_hash(roost_filter *window, bool *seen, r
 
 /*
  * Adds `count` elements, as that many calls of roost_window_add do, and much faster. Where one addition fails the call
- * stops: `*done` (may be NULL) is the number of elements that were added. `seen` has `count` places, of which the first
- * `*done` are set.
+ * stops: `*done` (may be NULL) is the number of elements that were added. `seen` is NULL or has `count` places, of which
+ * the first `*done` are set.
  *
  * Errors: as roost_window_add.
  */
@@ -113,8 +113,8 @@ ROOST_API void roost_window_get_info(const roost_filter *window, roost_window_in
 
 /*
  * Counts an operation once: adds `amount`, which may be negative, unless an operation of this id was counted within the
- * window, by this replica or by another one whose state has arrived. `*applied` tells which; `*value` (may be NULL) is
- * the value of the counter afterwards. An id has 1 to ROOST_COUNTER_MOST_ID bytes; never use one for two operations.
+ * window, by this replica or by another one whose state has arrived. `*applied` (may be NULL) tells which; `*value` (may
+ * be NULL) is the value of the counter afterwards. An id has 1 to ROOST_COUNTER_MOST_ID bytes; never use one for two operations.
  *
  * Two errors remain. A retry at another replica, before the first attempt has arrived there, counts twice, which
  * nothing without coordination avoids. And an operation is taken for a duplicate by mistake as often as the window errs

@@ -77,7 +77,7 @@ static roost_status remember(struct window *window, roost_hash hash, uint64_t ti
     bool changed;
     size_t done;
     if (window_grows(window))
-        return growing_add(window, &changed, &done, &hash, 1, time);
+        return growing_add(window, NULL, &done, &hash, 1, time);
     roost_status status = window_target(window, &slot, &room, time);
     if (status != ROOST_OK)
         return status;
@@ -100,7 +100,8 @@ roost_status roost_counter_increment(roost_filter *filter, bool *applied, int64_
 {
     struct tally_entry entry;
     struct window *window = as_window(filter);
-    *applied = false;
+    if (applied)
+        *applied = false;
     if (filter->config->kind != ROOST_COUNTER)
         return ROOST_UNSUPPORTED;
     if (size == 0 || size > ROOST_COUNTER_MOST_ID)
@@ -114,7 +115,8 @@ roost_status roost_counter_increment(roost_filter *filter, bool *applied, int64_
         return status;
     if (!duplicate)
         count(window, &entry);
-    *applied = !duplicate;
+    if (applied)
+        *applied = !duplicate;
     return value ? roost_counter_get_value(filter, value) : ROOST_OK;
 }
 

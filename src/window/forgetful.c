@@ -446,6 +446,7 @@ static void take_row(struct window *window, struct slot *slot, bool *seen, const
 static roost_status fixed_add(struct window *window, bool *seen, size_t *done, const roost_hash *hashes, size_t count,
                               uint64_t time)
 {
+    bool unasked[ROW];
     roost_status status = ROOST_OK;
     for (*done = 0; *done < count && status == ROOST_OK;) {
         struct slot *slot;
@@ -454,7 +455,7 @@ static roost_status fixed_add(struct window *window, bool *seen, size_t *done, c
         status = window_target(window, &slot, &room, time);
         if (status == ROOST_OK) {
             some = room < some ? (size_t)room : some;
-            take_row(window, slot, seen + *done, hashes + *done, some, time);
+            take_row(window, slot, seen ? seen + *done : unasked, hashes + *done, some, time);
             *done += some;
         }
     }
@@ -484,7 +485,7 @@ roost_status roost_window_add_many(roost_filter *filter, bool *seen, size_t *don
         size_t taken, some = count - total < ROW ? count - total : ROW;
         for (size_t i = 0; i < some; i++)
             hashes[i] = roost_filter_hash(filter, keys[total + i].data, keys[total + i].size);
-        status = roost_window_add_many_hash(filter, seen + total, &taken, hashes, some, time);
+        status = roost_window_add_many_hash(filter, seen ? seen + total : NULL, &taken, hashes, some, time);
         total += taken;
     }
     if (done)

@@ -157,13 +157,14 @@ static roost_status add_row(struct window *window, bool *seen, size_t *done, con
 roost_status growing_add(struct window *window, bool *seen, size_t *done, const roost_hash *hashes, size_t count,
                          uint64_t time)
 {
+    bool unasked[WINDOW_ROW];
     roost_status status = window_check_time(window, time);
     uint64_t slot = slot_at(window, time);
     *done = 0;
     window->recent.beside = growing_bytes_beside(window);
     while (*done < count && status == ROOST_OK) {
         size_t taken, some = count - *done < WINDOW_ROW ? count - *done : WINDOW_ROW;
-        status = add_row(window, seen + *done, &taken, hashes + *done, some, slot);
+        status = add_row(window, seen ? seen + *done : unasked, &taken, hashes + *done, some, slot);
         *done += taken;
     }
     return status;

@@ -55,6 +55,20 @@ static void a_retry_counts_once(void **state)
     roost_filter_free(counter);
 }
 
+/* A caller may ask for nothing: it counts as before, and refuses as before. */
+static void answers_need_not_be_asked_for(void **state)
+{
+    (void)state;
+    roost_config config = counter_config();
+    roost_filter *counter = new_filter(&config);
+    for (int i = 0; i < 2; i++)
+        assert_ok(roost_counter_increment(counter, NULL, NULL, "a", 1, 5, EPOCH));
+    assert_int_equal(value_of(counter), 5);
+    assert_int_equal(roost_counter_increment(counter, NULL, NULL, "", 0, 5, EPOCH), ROOST_INVALID);
+    assert_int_equal(value_of(counter), 5);
+    roost_filter_free(counter);
+}
+
 /* A client that goes on trying goes on being recognised, each time for another window. */
 static void a_retry_is_remembered_anew(void **state)
 {
@@ -429,6 +443,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_retry_counts_once),
+        cmocka_unit_test(answers_need_not_be_asked_for),
         cmocka_unit_test(a_retry_is_remembered_anew),
         cmocka_unit_test(a_retry_elsewhere_counts_once_if_the_first_has_arrived),
         cmocka_unit_test(values_follow_what_arrived),

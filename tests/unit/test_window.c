@@ -759,6 +759,33 @@ static void batches_do_as_single_additions_do(void **state)
     }
 }
 
+/* A caller that does not ask what was seen gets the same window, in all layouts. */
+static void answers_need_not_be_asked_for(void **state)
+{
+    (void)state;
+    for (uint64_t number = 0; number < 12; number++) {
+        roost_config config = some_window_config(ROOST_WINDOW, number);
+        roost_filter *asked = new_filter(&config), *unasked = new_filter(&config), *hashed = new_filter(&config);
+        static roost_hash hashes[1500];
+        static roost_bytes keys[1500];
+        static uint64_t numbers[1500];
+        static bool seen[1500];
+        size_t done, done_unasked, done_hashed;
+        for (size_t i = 0; i < 1500; i++) {
+            numbers[i] = i % 1000;
+            keys[i] = (roost_bytes){&numbers[i], sizeof numbers[i]};
+            hashes[i] = roost_filter_hash(asked, keys[i].data, keys[i].size);
+        }
+        roost_status status = roost_window_add_many(asked, seen, &done, keys, 1500, EPOCH);
+        assert_int_equal(roost_window_add_many(unasked, NULL, &done_unasked, keys, 1500, EPOCH), status);
+        assert_int_equal(roost_window_add_many_hash(hashed, NULL, &done_hashed, hashes, 1500, EPOCH), status);
+        assert_true(done > 0 && done_unasked == done && done_hashed == done);
+        assert_same_frame(asked, unasked);
+        assert_same_frame(asked, hashed);
+        FREE_ALL(asked, unasked, hashed);
+    }
+}
+
 /* ---- bytes ----------------------------------------------------------------------------------------------------- */
 
 static void frames_come_back_or_are_refused(void **state)
@@ -1333,6 +1360,7 @@ int main(void)
         cmocka_unit_test(what_is_not_for_windows_says_so),
         cmocka_unit_test(configurations_that_make_no_sense_are_refused),
         cmocka_unit_test(batches_do_as_single_additions_do),
+        cmocka_unit_test(answers_need_not_be_asked_for),
         cmocka_unit_test(frames_come_back_or_are_refused),
         cmocka_unit_test(hostile_slots_are_refused),
         cmocka_unit_test(hostile_growing_windows_are_refused),

@@ -236,6 +236,17 @@ class _Timed(Replica):
 
     __slots__ = ()
 
+    def __init__(
+        self,
+        window: Seconds,
+        capacity: float = _config.DEFAULT_WINDOW_CAPACITY,
+        fpr: float = _config.DEFAULT_WINDOW_FPR,
+        *,
+        past: int = 3,
+        seed: int = _config.DEFAULT_SEED,
+    ) -> None:
+        super().__init__(*_config.window_config(window, capacity, fpr, past, seed))
+
 
 class Window(_Timed, _roost.Window):
     """Keys of the last seconds, hours or days; older ones are forgotten by themselves.
@@ -256,17 +267,6 @@ class Window(_Timed, _roost.Window):
     """
 
     __slots__ = ()
-
-    def __init__(
-        self,
-        window: Seconds,
-        capacity: float = _config.DEFAULT_WINDOW_CAPACITY,
-        fpr: float = _config.DEFAULT_WINDOW_FPR,
-        *,
-        past: int = 3,
-        seed: int = _config.DEFAULT_SEED,
-    ) -> None:
-        super().__init__(*_config.window_config(window, capacity, fpr, past, seed))
 
     def add(self, key: Key, time: Moment = None, resume: bool = False) -> bool:
         """Adds a key that came at this time. Returns whether it is new: False means that it (probably) came within the window.
@@ -302,17 +302,6 @@ class Counter(_Timed, _roost.Counter):
     """
 
     __slots__ = ()
-
-    def __init__(
-        self,
-        window: Seconds,
-        capacity: float = _config.DEFAULT_WINDOW_CAPACITY,
-        fpr: float = _config.DEFAULT_WINDOW_FPR,
-        *,
-        past: int = 3,
-        seed: int = _config.DEFAULT_SEED,
-    ) -> None:
-        super().__init__(*_config.window_config(window, capacity, fpr, past, seed))
 
     def increment(self, id: Key, by: int = 1, time: Moment = None, resume: bool = False) -> bool:
         """Counts an operation once: adds `by`, which may be negative. Returns whether it was counted now."""
