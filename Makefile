@@ -7,6 +7,7 @@
 #   make check-long the same with all rounds of every test in both builds, deeper walks and more platforms
 #   make python     the Python package: a wheel and an archive of its sources, in build/python
 #   make check-python  its tests with all rounds, from the build folder and from a wheel that was built from the archive
+#   make check-pythons  the package compiled for and tested with each Python from 3.9 on that is found, or PYTHONS="PATH ..."
 #   make install    program, library, headers, man page, pkg-config file; DESTDIR and PREFIX as usual
 #   make uninstall  removes what make install installed;  make dist  a source archive, reproducible
 #   make deb        Debian packages of what is committed, in build/deb;  make check-deb  installs them in a clean system and uses them
@@ -40,7 +41,7 @@ LINK_SECONDS ?= 600
 SIMULATE_STEPS ?= 100000000
 FUZZERS = decode operations session reconcile exchange section
 
-.PHONY: all module deb check-deb python check-python bench-python fuzz-python run run-redis check check-long check-redis check-servers check-link check-threads check-platforms install uninstall dist prove bench bench-redis bench-link bench-small bench-instructions bench-cli bench-growth docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean js check-js check-browser fuzz-js bench-js web play check-languages
+.PHONY: all module deb check-deb python check-python check-pythons bench-python fuzz-python run run-redis check check-long check-redis check-servers check-link check-threads check-platforms install uninstall dist prove bench bench-redis bench-link bench-small bench-instructions bench-cli bench-growth docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean js check-js check-browser fuzz-js bench-js web play check-languages
 
 all: build/build.ninja
 	@packaging/compile build
@@ -84,6 +85,9 @@ check-python: all
 	@packaging/compile build python
 	@ROOST_LONG=1 /usr/bin/python3 bindings/python/tests/run
 	@packaging/python check
+
+check-pythons: all
+	@bindings/python/tests/versions $(PYTHONS)
 
 bench-python: all
 	@packaging/dependencies python
