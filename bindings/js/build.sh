@@ -29,7 +29,7 @@ all=$(sed -n "/^library_sources/,/^)/s/^  '\(.*\)',/\1/p" "$root/src/meson.build
 beyond='^(multiset|gossip|reconcile|window|imported)/|^filter/(series|gcuckoo|orcuckoo|cuckoo_table|cuckoo_many|bloom_block_rate_table)|^frame/multiset|^base/field|^growing/last_writer'
 removal=$(printf '%s\n' $all | grep -vE "$beyond")
 core=$(printf '%s\n' $removal | grep -v '^growing/growing_orcuckoo')
-fast='^(base/hash|filter/bloom_plain|filter/filter|growing/search_plain|growing/growing_cuckoo)\.c$'
+fast='^(base/hash|filter/bloom_plain|filter/filter|growing/(search_plain|segment|segment_build|growing_cuckoo))\.c$'
 fast_in_core='^(base/hash|filter/bloom_plain|filter/filter)\.c$'
 
 # ---- rules ------------------------------------------------------------------------------------------------------------
@@ -39,7 +39,7 @@ mkdir -p "$out/include" "$out/package"
 cmp -s /usr/include/xxhash.h "$out/include/xxhash.h" || cp /usr/include/xxhash.h "$out/include/"
 cache=$(command -v ccache || true)
 flags="--target=wasm32-wasi -std=gnu17 -mbulk-memory -msign-ext -mnontrapping-fptoint -ffunction-sections -fdata-sections"
-flags="$flags -fvisibility=hidden -ffp-contract=off -DROOST_WITHOUT_SERVERS -I$here/wasm -I$here/wasm/include -isystem $out/include -I$root/include -I$root/src"
+flags="$flags -fvisibility=hidden -ffp-contract=off -DROOST_WITHOUT_SERVERS -DROOST_WITHOUT_THREADS -I$here/wasm -I$here/wasm/include -isystem $out/include -I$root/include -I$root/src"
 link="--target=wasm32-wasi -nostartfiles -Wl,--no-entry,--gc-sections,--strip-all,--import-memory,--stack-first,-z,stack-size=262144"
 link="$link,--export=__stack_pointer,--no-check-features"
 # With the stack first, nothing is ever at the lowest addresses.

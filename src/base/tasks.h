@@ -13,9 +13,15 @@
 
 #include "memory.h"
 
+/* A library for machines without threads is compiled without what tasks would do. */
 static inline bool is_parallel(const roost_executor *executor)
 {
+#ifdef ROOST_WITHOUT_THREADS
+    (void)executor;
+    return false;
+#else
     return executor->run && executor->threads > 1;
+#endif
 }
 
 /* Several times as many tasks as threads, so that these end at about the same time. */

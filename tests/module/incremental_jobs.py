@@ -757,7 +757,8 @@ def test_the_last_chunk_of_a_large_value():
                 transaction.execute_command(command, "again", *parts[-1])
                 assert transaction.execute() == [b"OK"] and s.digest("again") == expected
             s("DEL", "again")
-        for change in ("DEL", "again"), ("RENAME", "again", "elsewhere"), ("SET", "again", "text"), ("FLUSHALL",):
+        another = "CF.LOADCHUNK", "again", iterator - 512, data[:512]
+        for change in another, ("DEL", "again"), ("RENAME", "again", "elsewhere"), ("SET", "again", "text"), ("FLUSHALL",):
             for _ in range(20):  # until it comes in time
                 s("DEL", "again", "elsewhere"), load(s, "CF.LOADCHUNK", "again", begin)
                 loading = Waiting(s, "CF.LOADCHUNK", "again", iterator, data)
@@ -766,6 +767,8 @@ def test_the_last_chunk_of_a_large_value():
                 if answer != "OK":
                     assert "STALE the key has changed while it was loaded" in str(answer), answer
                     break
+            else:
+                raise AssertionError(f"{change[0]} never came in time")
         caught_up(replica, s)
         assert s("DBSIZE") == replica("DBSIZE") == 0
         load(s, "CF.LOADCHUNK", "again", begin)
