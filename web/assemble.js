@@ -13,7 +13,8 @@ const wasm = readFileSync(join(folder, 'roost.wasm')).toString('base64');
 const script = [
   `const WASM = '${wasm}';\n`,
   part('load', ['instance.js', 'options.js', 'load.js'].map((name) => join(folder, name))),
-  part('World, MODES, UNIVERSE, keyOf, toAddress, fromAddress', [join(here, 'simulation.js')]),
+  part('World, MODES, UNIVERSE, BEFORE, keyOf, toAddress, fromAddress', [join(here, 'simulation.js')]),
+  part('marksOf', [join(here, 'frames.js')]),
   joined(join(here, 'page.js')),
 ].join('');
 if (script.includes('</script')) throw new Error('a script would end too soon');

@@ -1,6 +1,7 @@
 // The page of the playground: draws a World (simulation.js) and passes on what the user does.
 import { load } from './load.js';
-import { World, MODES, UNIVERSE, keyOf, toAddress, fromAddress } from './simulation.js';
+import { World, MODES, UNIVERSE, BEFORE, keyOf, toAddress, fromAddress } from './simulation.js';
+import { marksOf } from './frames.js';
 
 const module = new WebAssembly.Module(Uint8Array.from(atob(WASM), (letter) => letter.charCodeAt(0)));
 const $ = (id) => document.getElementById(id);
@@ -26,6 +27,7 @@ function begin(options) {
   drawModes();
   drawMap();
   drawCards();
+  drawLegend();
   $('seed').value = world.seed;
   $('count').value = world.count;
   $('about').textContent = MODES[world.mode].text;
@@ -178,35 +180,72 @@ const agrees = (replica) => {
   return alive.length > 1 && alive.some((other) => other !== replica && other.digest === replica.digest);
 };
 
-// Above, a cell for each key of the stream: held, held by mistake, or missing. Below, the bits of the frame.
-const COLUMNS = 40, CELL = 12;
+// What the lower half of a card shows, or null.
+const drawn = { grow: 'bits of the array that are set', remove: 'hash prefixes', window: 'hash prefixes, paler as they get older', counter: 'hash prefixes of operations', reconcile: null };
+
+function drawLegend() {
+  const legend = $('legend'), counter = world.mode === 'counter', entry = (paint, text) => {
+    const span = make(legend, 'span');
+    make(span, 'i', { style: `background: var(--${paint})` });
+    span.append(text);
+  };
+  legend.replaceChildren();
+  const before = world.mode === 'window' ? '' : `; ${BEFORE} others were there before`;
+  make(legend, 'span', {}, `${counter ? '' : `Each cell is one of ${UNIVERSE} keys of the stream${before}. `}${drawn[world.mode] ? `Below are the ${drawn[world.mode]}.` : ''}`);
+  entry('wire', 'held by all');
+  entry('blue', 'not everywhere yet');
+  if (!counter) entry('red', 'lost');
+  if (!counter && world.mode !== 'reconcile') entry('amber', world.mode === 'window' ? 'older than the window, not forgotten yet' : 'false positive');
+}
+
+// Calls `visit` with each thing of one replica, and whether all replicas that are alive have it.
+function compared(sets, own, visit) {
+  for (const [number, value] of own) visit(value, sets.every((set) => set.has(number)));
+}
+
+// Above, a cell for each key of the stream. Below, what the filter has: bits by their place in the array, row by row, or
+// prefixes by theirs among all hashes, as if the rows were one line.
+const COLUMNS = 40, CELL = 12, BITS = 240, ROWS = 6, MIDDLE = 116, END = 204;
+function drawCells(pen, replica, alive) {
+  const [blue, plain, red, amber] = ['blue', 'wire', 'red', 'amber'].map(colour), height = drawn[world.mode] ? CELL : 2 * CELL;
+  for (let i = 0; i < UNIVERSE; i++) {
+    const key = keyOf(i), found = world.has(replica, key), held = world.holds(replica, key);
+    if (!found && !held) continue;
+    pen.fillStyle = !held ? amber : !found ? red : alive.every((other) => world.holds(other, key)) ? plain : blue;
+    pen.fillRect((i % COLUMNS) * CELL + 1, 6 + Math.floor(i / COLUMNS) * height, CELL - 2, height - 2);
+  }
+}
+
+function drawMarks(pen, replica, alive) {
+  const [blue, plain] = ['blue', 'wire'].map(colour), width = pen.canvas.width, array = world.mode === 'grow';
+  const step = width / BITS, high = (END - MIDDLE) / ROWS;
+  compared(alive.map(({ marks }) => marks), replica.marks, ([number, place, age], everywhere) => {
+    pen.fillStyle = everywhere ? plain : blue;
+    pen.globalAlpha = 1 - 0.7 * age;
+    if (array) pen.fillRect((number % BITS) * step, MIDDLE + Math.floor(number / BITS) * step, step, step);
+    else pen.fillRect((place * ROWS % 1) * (width - 3), MIDDLE + Math.floor(place * ROWS) * high, 3, high - 3);
+  });
+  pen.globalAlpha = 1;
+}
+
 function drawCanvas(replica, { canvas }) {
-  const pen = canvas.getContext('2d'), [ink, field, blue, red, amber] = ['ink', 'field', 'blue', 'red', 'amber'].map(colour);
+  const pen = canvas.getContext('2d'), alive = world.replicas.filter((other) => other.alive);
   pen.clearRect(0, 0, canvas.width, canvas.height);
-  pen.fillStyle = field;
+  pen.fillStyle = colour('field');
   pen.fillRect(0, 0, canvas.width, canvas.height);
   if (!replica.alive) return;
-  let top = 6;
   if (world.mode === 'counter') {
-    pen.fillStyle = ink;
+    pen.fillStyle = colour('ink');
     pen.font = '600 56px system-ui, "Liberation Sans", sans-serif';
     pen.textAlign = 'center';
     pen.fillText(grouped(replica.value), canvas.width / 2, 78);
-  } else
-    for (let i = 0; i < UNIVERSE; i++) {
-      const key = keyOf(i), found = world.has(replica, key), held = world.holds(replica, key);
-      if (!found && !held) continue;
-      pen.fillStyle = found && held ? blue : held ? red : amber;
-      pen.fillRect((i % COLUMNS) * CELL + 1, top + Math.floor(i / COLUMNS) * CELL, CELL - 2, CELL - 2);
-    }
-  top = 116;
-  pen.fillStyle = colour('soft');
-  const bits = replica.frame, width = 240, step = canvas.width / width, rows = Math.floor((canvas.height - top - 6) / step);
-  for (let i = 0; i < Math.min(bits.length * 8, width * rows); i++)
-    if ((bits[i >> 3] >> (i & 7)) & 1) pen.fillRect((i % width) * step, top + Math.floor(i / width) * step, step, step);
+  } else drawCells(pen, replica, alive);
+  if (replica.marks) drawMarks(pen, replica, alive);
 }
 
 function updateCards() {
+  for (const replica of world.replicas)
+    replica.marks = replica.alive && drawn[world.mode] ? new Map(marksOf(replica.frame).map((mark) => [mark[0], mark])) : null;
   world.replicas.forEach((replica, i) => {
     const { card, count, text, canvas, caption, buttons } = cards[i];
     card.className = `card${replica.alive ? '' : ' down'}${replica.alive && agrees(replica) ? ' agrees' : ''}`;
@@ -216,7 +255,8 @@ function updateCards() {
     buttons.backup.disabled = !replica.alive;
     buttons.restore.disabled = !replica.backup;
     buttons.restore.title = replica.backup ? `Back to tick ${replica.backup.tick}` : 'No backup yet';
-    caption.textContent = replica.alive ? `${world.mode === 'counter' ? 'Value' : 'Keys'}; ${world.mode === 'reconcile' ? 'list' : 'frame'}, ${size(replica.frame.length)}, as bits` : 'Its state is on the disk.';
+    const marks = replica.marks ? `${grouped(replica.marks.size)} ${world.mode === 'grow' ? 'bits set' : 'prefixes'}, ` : '';
+    caption.textContent = replica.alive ? `${marks}${size(replica.frame.length)}${marks ? '' : ' as a list'}` : 'Its state is on the disk.';
     canvas.setAttribute('aria-label', `${replica.name}: ${count.textContent}`);
     drawCanvas(replica, cards[i]);
   });
@@ -246,6 +286,8 @@ function updateFigures() {
   list($('bytes'), [['Sent', size(sent)], [world.mode === 'reconcile' ? 'Whole lists' : 'Whole states', size(whole)],
     ['Messages', grouped(messages)], ['Lost, duplicated', `${grouped(dropped)}, ${grouped(doubled)}`]]);
   $('clock').textContent = `tick ${grouped(world.tick)}`;
+  $('clock').parentElement.className = `state small${converged ? ' converged' : ''}`;
+  $('clock').parentElement.title = converged ? 'All digests are equal' : 'Replicas differ';
   drawChart();
 }
 
@@ -270,7 +312,10 @@ function drawChart() {
 }
 
 function draw() {
-  for (const name of ['delay', 'duplicate', 'loss']) if (document.activeElement !== $(name)) $(name).value = world.network[name];
+  for (const name of ['delay', 'duplicate', 'loss']) {
+    if (document.activeElement !== $(name)) $(name).value = world.network[name];
+    $(`${name}-value`).textContent = name === 'delay' ? `${$(name).value} ticks` : `${$(name).value} %`;
+  }
   $('stream').checked = world.stream;
   updateMap(0);
   updateCards();
@@ -289,6 +334,7 @@ $('restart').onclick = () => restart({ script: world.done });
 $('stream').onchange = () => act('stream', $('stream').checked);
 $('cut').onclick = () => act('all', false);
 $('heal').onclick = () => act('all', true);
+for (const name of ['delay', 'duplicate', 'loss']) $(name).oninput = () => draw();
 for (const name of ['delay', 'duplicate', 'loss']) $(name).onchange = () => act('set', name, $(name).value);
 $('seed').onchange = () => restart({ seed: Math.max(0, Math.min(2 ** 31, Math.floor(Number($('seed').value) || 0))), script: [] });
 $('count').onchange = () => restart({ count: Number($('count').value), script: [] });

@@ -393,4 +393,4 @@ function fromAddress(hash) {
   return { mode: Object.hasOwn(MODES, words.get('mode') ?? '') ? words.get('mode') : 'remove', count: number('replicas', 3, 5, 4), seed: number('seed', 0, 2 ** 31, 1), script: decodeScript(words.get('script') ?? '') };
 }
 
-export { World, MODES, PLACES, UNIVERSE, keyOf, toAddress, fromAddress };
+export { World, MODES, PLACES, UNIVERSE, BEFORE, keyOf, toAddress, fromAddress };

@@ -96,6 +96,11 @@ for (const mode of ['grow', 'remove', 'window', 'counter', 'reconcile'])
     }
     await run(tab, 60);
     const amid = await figures(tab);
+    if (mode !== 'reconcile') { // a card draws what its filter has; two dots of one prefix are one mark
+      const entries = await tab.evaluate(() => playground.world.replicas.map(({ filter }) => filter.info().entries));
+      const drawn = (await tab.locator('.card .caption').allTextContents()).map((caption) => Number(/^([0-9,]+) (bits set|prefixes), /.exec(caption)[1].replaceAll(',', '')));
+      drawn.forEach((count, i) => assert.ok(count <= entries[i] && count >= entries[i] * 0.95, `${count} of ${entries[i]}`));
+    }
     assert.deepEqual([amid.lost, amid.returned], [0, 0]);
     await calm(tab);
     const after = await figures(tab);
@@ -130,6 +135,38 @@ await check('a drag across a line cuts it, and another heals it', async () => {
   await tab.focus('#mode-remove');
   await tab.keyboard.press('ArrowRight');
   assert.equal(await tab.evaluate(() => playground.world.mode), 'window');
+  await tab.context().close();
+});
+
+await check('with the keyboard alone: cut a line, add and remove a key, kill, another mode', async () => {
+  const tab = await open('#mode=remove&replicas=3&seed=3');
+  const reach = async (selector) => {
+    for (let i = 0; i < 60; i++) {
+      if (await tab.evaluate((selector) => document.activeElement.matches(selector), selector)) return;
+      await tab.keyboard.press('Tab');
+    }
+    assert.fail(`Tab does not reach ${selector}`);
+  };
+  await reach('[data-line="0-2"]');
+  await tab.keyboard.press('Enter');
+  assert.equal(await tab.evaluate(() => playground.world.lines.get('0-2')), false);
+  await reach('#delay');
+  await tab.keyboard.press('ArrowRight');
+  assert.equal(await tab.textContent('#delay-value'), '7 ticks');
+  await reach('#key');
+  await tab.keyboard.type('swift');
+  await tab.keyboard.press('Enter');
+  assert.match(await tab.textContent('#said'), /swift is added at Amsterdam/);
+  await reach('#remove');
+  await tab.keyboard.press('Space');
+  assert.match(await tab.textContent('#said'), /swift is removed at Amsterdam/);
+  await reach('.card:nth-child(2) button');
+  await tab.keyboard.press('Enter');
+  assert.equal(await tab.textContent('.card:nth-child(2) .size'), 'killed');
+  await reach('#mode-remove');
+  await tab.keyboard.press('ArrowLeft');
+  assert.equal(await tab.evaluate(() => playground.world.mode), 'grow');
+  assert.deepEqual(tab.errors, []);
   await tab.context().close();
 });
 
