@@ -57,6 +57,10 @@ awk '/^```c / { on = 1; next } /^```/ { on = 0 } on' README.md >"$folder/snippet
 cc -std=c17 -Wall -Wextra -Werror -Iinclude "$folder/snippet.c" "$build/src/libroost.a" -lm -o "$folder/snippet" 2>"$folder/errors"
 result $? "the C block of README builds" || cat "$folder/errors"
 [ "$("$folder/snippet" | tr '\n' ' ')" = "swift 1 martin 1 " ]; result $? "and prints what its comments say"
+awk '/^```cpp / { on = 1; next } /^```/ { on = 0 } on' README.md >"$folder/snippet.cpp"
+c++ -std=c++17 -Wall -Wextra -Werror -Iinclude "$folder/snippet.cpp" "$build/src/libroost.a" -lm -o "$folder/snippet++" 2>"$folder/errors"
+result $? "the C++ block of README builds" || cat "$folder/errors"
+[ "$("$folder/snippet++")" = "martin 1" ]; result $? "and prints what its comment says"
 
 # Tables and links may be longer than 100 columns: a table has no line breaks, a link no spaces.
 export LC_ALL=C.UTF-8

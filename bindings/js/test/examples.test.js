@@ -23,9 +23,15 @@ test('two filters sync over a socket', async () => {
   assert.ok(arrived.pop() instanceof Uint8Array); // which tells the peer
 });
 
-test('the block of the package\'s README does what it says', async () => {
-  const [, block] = /```js\n([^]*?)```/.exec(readFileSync(new URL('../README.md', import.meta.url), 'utf8'));
+// What a block prints, with the package that is tested in the place of what it imports.
+async function printedBy(page) {
+  const [, block] = /```js[^\n]*\n([^]*?)```/.exec(readFileSync(new URL(page, import.meta.url), 'utf8'));
   const printed = [];
   await new (Object.getPrototypeOf(async () => {}).constructor)('roost', 'console', block.replace(/import (\{.*\}) from .*;/, 'const $1 = roost;'))(roost, { log: (...values) => printed.push(...values) });
-  assert.deepEqual(printed, [true, true]);
+  return printed;
+}
+
+test('the blocks of the package\'s README and of the project\'s do what they say', async () => {
+  assert.deepEqual(await printedBy('../README.md'), [true, true]);
+  assert.deepEqual(await printedBy('../../../README.md'), ['swift', true]);
 });
