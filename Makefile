@@ -10,7 +10,8 @@
 #   make check-pythons  the package compiled for and tested with each Python from 3.9 on that is found, or PYTHONS="PATH ..."
 #   make install    program, library, headers, man page, pkg-config file; DESTDIR and PREFIX as usual
 #   make uninstall  removes what make install installed;  make dist  a source archive, reproducible
-#   make deb        Debian packages of what is committed, in build/deb;  make check-deb  installs them in a clean system and uses them
+#   make deb        Debian packages of what is committed, in build/deb;  make check-deb  installs them in a clean system and uses them;
+#                   make check-deb-build  builds them in one that has nothing but the build dependencies
 #   make run-redis  three servers with the module, links between them, a partition and its healing
 #   make bench      speed, as bench/results.csv and in the tables of docs/speed.md (make bench-small: without the 10^8 keys, and
 #                   nothing is written; make bench-instructions: instructions a call, in both; make bench-cli: the program beside others, as bench/cli.csv;
@@ -41,7 +42,7 @@ LINK_SECONDS ?= 600
 SIMULATE_STEPS ?= 100000000
 FUZZERS = decode operations session reconcile exchange section
 
-.PHONY: all module deb check-deb python check-python check-pythons bench-python fuzz-python run run-redis check check-long check-redis check-servers check-link check-threads check-platforms install uninstall dist prove bench bench-redis bench-link bench-small bench-instructions bench-cli bench-growth docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean js check-js check-browser fuzz-js bench-js web play check-languages
+.PHONY: all module deb check-deb check-deb-build python check-python check-pythons bench-python fuzz-python run run-redis check check-long check-redis check-servers check-link check-threads check-platforms install uninstall dist prove bench bench-redis bench-link bench-small bench-instructions bench-cli bench-growth docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean js check-js check-browser fuzz-js bench-js web play check-languages
 
 all: build/build.ninja
 	@packaging/compile build
@@ -171,6 +172,10 @@ deb:
 check-deb: deb
 	@packaging/dependencies check-deb
 	@tests/deb
+
+check-deb-build: deb
+	@packaging/dependencies check-deb
+	@tests/deb --build
 
 bench: all
 	@packaging/compile build bench/roost-bench

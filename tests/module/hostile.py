@@ -329,7 +329,9 @@ def bad_chunks(victims, donors):
         body = bad_frame(body, random.choice(donors))
         header = with_size(header, len(body)) if way == 3 else header
     cut = random.randrange(len(body) + 1)
-    return random.choice(([(0, header + body)], [(first, header), (second, body)], [(first, header), (second, body[:cut]), (second + cut, body[cut:])]))
+    again = first & ~(1 << 51) | 1 << 52 | random.randrange(1, 4) << 49  # a dump that began again
+    return random.choice(([(0, header + body)], [(first, header), (second, body)], [(first, header), (second, body[:cut]), (second + cut, body[cut:])],
+                          [(again, header + body)], [(first, header), (again, header + body[:cut]), (again, header + body)]))
 
 
 def try_chunks(victims, donors):
