@@ -19,11 +19,11 @@
  *     reply            a:1      a:2                                                         b:1, all of b    0
  *     chunk loaded     header   1st MiB                                                     replaces both
  *
- * Such dumps come to an end. A further attempt has larger chunks, the first of which begins with the header: 16 MiB, so
- * a filter whose bytes fit into that is dumped by the very call that begins again; then 64 MiB. And an attempt drops
- * the snapshots of earlier attempts, also if they are in use, while the snapshots of the last one are not dropped while
- * they are in use. So of those dumps that compete for room, one always comes to its end, provided that its client asks
- * for the next chunk within IN_USE milliseconds.
+ * Such dumps come to an end. A further attempt has chunks of 16 MiB, the first of which begins with the header, so a
+ * filter whose bytes fit into that is dumped by the very call that begins again. And an attempt drops the snapshots of
+ * earlier attempts, also if they are in use, while the snapshots of the last one are not dropped while they are in use.
+ * So of those dumps that compete for room, one always comes to its end, provided that its client asks for the next chunk
+ * within IN_USE milliseconds. (Larger chunks would help slower clients, but the server copies a chunk at once.)
  *
  * Why not chunks of the present state, whatever it is, that are merged where they are loaded? For a hash range of each
  * kind of filter that would work: the result lies between the state at the first chunk and that at the last one, also

@@ -24,15 +24,14 @@
 #define TAG_BITS       29
 #define ATTEMPT_BITS   2
 #define TAGGED         ((uint64_t)1 << 52)
-#define LEAST_CHUNK    ((size_t)1 << 20) /* all others are multiples of it */
+#define LEAST_CHUNK    ((size_t)1 << 20) /* CHUNK is a multiple of it */
 
 /* ---- iterators ---------------------------------------------------------------------------------------------------- */
 
-/* What a slow reader makes the server hold. A dump that had to begin again is given less opportunity for that. */
+/* What a slow reader makes the server hold, and what the server copies at once. */
 static size_t chunk_bytes(unsigned attempt)
 {
-    static const size_t bytes[MOST_ATTEMPTS] = {LEAST_CHUNK, CHUNK, 4 * CHUNK};
-    return bytes[attempt];
+    return attempt == 0 ? LEAST_CHUNK : CHUNK;
 }
 
 size_t chunk_begin(unsigned attempt, long long position)
