@@ -3,7 +3,7 @@
 #
 # Three modules are made of the library's own sources, by clang, lld and wasi-libc: roost.wasm has all that the package offers,
 # removal.wasm what most pages need, core.wasm the same without removal. In the first two, what is called most is compiled for
-# speed. Of core.wasm every byte counts: it is compiled for size, but for Bloom filters and the way of one key, and as a whole
+# speed. Of core.wasm every byte counts: it is compiled for size, but for Bloom filters and the hash, and as a whole
 # (LTO). --quick makes the two smaller ones alone, hardly optimized, and no archive: for tests that must not take long.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -30,7 +30,7 @@ beyond='^(multiset|gossip|reconcile|window|imported)/|^filter/(series|gcuckoo|or
 removal=$(printf '%s\n' $all | grep -vE "$beyond")
 core=$(printf '%s\n' $removal | grep -v '^growing/growing_orcuckoo')
 fast='^(base/hash|filter/bloom_plain|filter/filter|growing/(search_plain|segment|segment_build|growing_cuckoo))\.c$'
-fast_in_core='^(base/hash|filter/bloom_plain|filter/filter)\.c$'
+fast_in_core='^(base/hash|filter/bloom_plain)\.c$'
 
 # ---- rules ------------------------------------------------------------------------------------------------------------
 
