@@ -7,6 +7,9 @@
  *     3   ................................................         read again, for the checksum
  *     4                                                   | checksum |
  *
+ * What is read again is compared with what was written, by a sum of everything behind the header: what was damaged in
+ * between would otherwise get a checksum that fits.
+ *
  * The length is a varint, so that the header has one size only if the length does not vary too much: between what the
  * state takes at least and at most there must be no power of 128. Where there is one, the frame is made in memory.
  */
@@ -21,18 +24,31 @@
 struct output_sink {
     struct byte_sink sink;
     const struct frame_output *output;
-    size_t skipped; /* of the room for the header, at the front of what comes first */
-    uint64_t size;  /* of what was written */
+    size_t skipped;      /* of the room for the header, at the front of what comes first */
+    size_t header_bytes; /* of the header */
+    uint64_t size;       /* of what was written */
+    struct checksum_stream body;
     roost_status status;
 };
+
+/* Sums up what lies behind the header. */
+static void add_body(struct checksum_stream *body, size_t header_bytes, uint64_t position, const uint8_t *bytes,
+                     size_t size)
+{
+    size_t before = position < header_bytes ? (size_t)(header_bytes - position) : 0;
+    if (before < size)
+        checksum_add(body, bytes + before, size - before);
+}
 
 static bool take(struct byte_sink *base, const void *bytes, size_t size)
 {
     struct output_sink *sink = (struct output_sink *)base;
-    sink->status =
-        sink->output->write(sink->output->context, (const uint8_t *)bytes + sink->skipped, size - sink->skipped);
-    sink->size += size - sink->skipped;
+    const uint8_t *written = (const uint8_t *)bytes + sink->skipped;
+    size -= sink->skipped;
     sink->skipped = 0;
+    sink->status = sink->output->write(sink->output->context, written, size);
+    add_body(&sink->body, sink->header_bytes, sink->size, written, size);
+    sink->size += size;
     return sink->status == ROOST_OK;
 }
 
@@ -65,22 +81,24 @@ bool frame_is_passed_on(const roost_filter *filter)
     return passed_on;
 }
 
-static roost_status read_checksum(const struct frame_output *output, uint64_t size, uint8_t checksum[8],
-                                  const roost_allocator *allocator)
+static roost_status read_checksum(const struct output_sink *sink, uint8_t checksum[8], const roost_allocator *allocator)
 {
     uint8_t *bytes = memory_allocate(allocator, READ_AT_ONCE);
-    struct checksum_stream stream;
+    struct checksum_stream whole, body;
     roost_status status = bytes ? ROOST_OK : ROOST_NO_MEMORY;
-    checksum_begin(&stream);
-    for (uint64_t done = 0, some; done < size && status == ROOST_OK; done += some) {
-        some = size - done < READ_AT_ONCE ? size - done : READ_AT_ONCE;
-        status = output->read(output->context, done, bytes, (size_t)some);
-        if (status == ROOST_OK)
-            checksum_add(&stream, bytes, (size_t)some);
+    checksum_begin(&whole);
+    checksum_begin(&body);
+    for (uint64_t done = 0, some; done < sink->size && status == ROOST_OK; done += some) {
+        some = sink->size - done < READ_AT_ONCE ? sink->size - done : READ_AT_ONCE;
+        status = sink->output->read(sink->output->context, done, bytes, (size_t)some);
+        if (status != ROOST_OK)
+            break;
+        checksum_add(&whole, bytes, (size_t)some);
+        add_body(&body, sink->header_bytes, done, bytes, (size_t)some);
     }
     memory_release(allocator, bytes);
-    store_word(checksum, checksum_end(&stream));
-    return status;
+    store_word(checksum, checksum_end(&whole));
+    return status == ROOST_OK && checksum_end(&body) != checksum_end(&sink->body) ? ROOST_CORRUPT : status;
 }
 
 /* The state, behind a header that is not yet right. */
@@ -100,22 +118,23 @@ roost_status frame_pass_on(const roost_filter *filter, const struct frame_output
     uint8_t header[LARGEST_HEADER + 8];
     uint64_t least, most;
     struct bit_writer writer;
-    struct output_sink sink = {{take}, output, 0, 0, ROOST_OK};
+    struct output_sink sink = {.sink = {take}, .output = output, .status = ROOST_OK};
     frame_begin(&writer, filter);
     if (writer.failed)
         return ROOST_NO_MEMORY;
     (void)filter->kind->encoding.is_passed_on(filter, &least, &most);
     const uint8_t kind = writer.buffer.data[LARGEST_HEADER];
-    size_t header_bytes = only_header_size(&writer, least, most);
-    sink.skipped = LARGEST_HEADER - header_bytes;
+    sink.header_bytes = only_header_size(&writer, least, most);
+    sink.skipped = LARGEST_HEADER - sink.header_bytes;
+    checksum_begin(&sink.body);
     writer.sink = &sink.sink;
     roost_status status = write_body(filter, &writer, &sink);
     bit_writer_release(&writer);
-    frame_write_header(header, STATE_FRAME, &kind, 1, sink.size - header_bytes);
+    frame_write_header(header, STATE_FRAME, &kind, 1, sink.size - sink.header_bytes);
     if (status == ROOST_OK)
-        status = output->rewrite(output->context, header, header_bytes);
+        status = output->rewrite(output->context, header, sink.header_bytes);
     if (status == ROOST_OK)
-        status = read_checksum(output, sink.size, checksum, &filter->environment.allocator);
+        status = read_checksum(&sink, checksum, &filter->environment.allocator);
     *size = sink.size + 8;
     return status == ROOST_OK ? output->write(output->context, checksum, 8) : status;
 }

@@ -276,7 +276,8 @@ static void slices_give_the_same_frame(void **state)
 struct heap_file {
     uint8_t bytes[1 << 17];
     uint64_t size;
-    int64_t allowed; /* negative: all */
+    int64_t allowed;  /* negative: all */
+    uint64_t damaged; /* a place that changes before it is read; 0: none */
 };
 
 static roost_status count_call(struct heap_file *file)
@@ -305,6 +306,8 @@ static roost_status heap_read(void *context, uint64_t position, uint8_t *bytes, 
 {
     struct heap_file *file = context;
     assert_true(position + size <= file->size);
+    if (file->damaged && file->damaged >= position && file->damaged < position + size)
+        file->bytes[file->damaged] ^= 4;
     memcpy(bytes, file->bytes + position, size);
     return count_call(file);
 }
@@ -384,6 +387,23 @@ static void passing_on_fails_as_a_whole(void **state)
     gcuckoo_keys_at_once = usual;
     roost_filter_free(filter);
     assert_int_equal(meter.outstanding, 0);
+}
+
+/* A file that is damaged before it is read again gets no checksum that fits. The header was just written. */
+static void what_is_damaged_on_its_way_is_seen(void **state)
+{
+    (void)state;
+    static struct heap_file file;
+    const uint64_t usual = gcuckoo_keys_at_once;
+    roost_filter *filter = filled_cuckoo(3000, NULL);
+    gcuckoo_keys_at_once = 900;
+    assert_ok(pass_on(filter, &file, -1));
+    for (uint64_t at = 12, size = file.size - 8; at < size; at += 1 + size / 50) {
+        file.damaged = at;
+        assert_int_equal(pass_on(filter, &file, -1), ROOST_CORRUPT);
+    }
+    gcuckoo_keys_at_once = usual;
+    roost_filter_free(filter);
 }
 
 /* About 6.6 bits an entry at eight bits and a full table. */
@@ -752,6 +772,7 @@ int main(void)
         cmocka_unit_test(slices_give_the_same_frame),
         cmocka_unit_test(frames_that_are_passed_on_are_the_same),
         cmocka_unit_test(passing_on_fails_as_a_whole),
+        cmocka_unit_test(what_is_damaged_on_its_way_is_seen),
         cmocka_unit_test(sizes_are_near_the_entropy),
         cmocka_unit_test(golden_frames_are_read_and_written),
         cmocka_unit_test(golden_removals_are_read_and_written),
