@@ -197,15 +197,22 @@ static void print_bloom(const struct facts *facts, const char *entries, const ch
     printf(LABEL "%s bits set, %s\n", "load", entries, load);
 }
 
+static void print_prefixes(const struct facts *facts)
+{
+    const roost_config *config = facts->config;
+    printf(LABEL "scalable %s%s%s%s: hash prefixes of ", "kind", config->kind == ROOST_ORCUCKOO ? "orcuckoo" : "cuckoo",
+           config->multiset ? ", a multiset" : "", config->semantics ? ", " : "",
+           config->semantics ? semantics_name(config->semantics) : "");
+    if (facts->info.shortest_prefix < facts->info.longest_prefix)
+        printf("%u to ", facts->info.shortest_prefix);
+    printf("%u bits\n", facts->info.longest_prefix);
+}
+
 static void print_cuckoo(const struct facts *facts, const char *entries, const char *load)
 {
     char buckets[COUNT_ROOM];
     if (has_prefixes(facts)) {
-        printf(LABEL "scalable %s%s%s%s: hash prefixes of %u to %u bits\n", "kind",
-               facts->config->kind == ROOST_ORCUCKOO ? "orcuckoo" : "cuckoo",
-               facts->config->multiset ? ", a multiset" : "", facts->config->semantics ? ", " : "",
-               facts->config->semantics ? semantics_name(facts->config->semantics) : "", facts->info.shortest_prefix,
-               facts->info.longest_prefix);
+        print_prefixes(facts);
         printf(LABEL "%s prefixes, %s of the slots\n", "load", entries, load);
         return;
     }
