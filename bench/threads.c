@@ -76,12 +76,12 @@ static void bench_shared(const char *name, const roost_config *config, uint64_t 
             roost_shared_free(shared);
         }
     for (unsigned threads = 1; threads <= MOST_THREADS; threads++) {
-        snprintf(with, sizeof with, "%s, %u thread%s", name, threads, threads == 1 ? "" : "s");
+        snprintf(with, sizeof with, "%s: %u thread%s", name, threads, threads == 1 ? "" : "s");
         report_times(with, keys, "add", add[threads - 1], 0);
         report_times(with, keys, "look-up", look[threads - 1], 0);
     }
-    report_plain(name, keys, "two threads, add", median(add[0], rounds) / median(add[1], rounds), "times");
-    report_plain(name, keys, "two threads, look-up", median(look[0], rounds) / median(look[1], rounds), "times");
+    report_plain(name, keys, "two threads: add", median(add[0], rounds) / median(add[1], rounds), "times");
+    report_plain(name, keys, "two threads: look-up", median(look[0], rounds) / median(look[1], rounds), "times");
 }
 
 void bench_threads(uint64_t keys)
