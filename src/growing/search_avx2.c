@@ -10,13 +10,23 @@
 #include <immintrin.h>
 #include <stddef.h>
 
+/* What the fifth bytes of slots have of them. */
+static inline __m256i unpack_fifth(__m256i halves, unsigned width)
+{
+    const struct fifth_byte *fifth = &fifth_bytes[width - FOUR_BYTES - 1];
+    return _mm256_sllv_epi32(_mm256_shuffle_epi8(halves, _mm256_load_si256((const __m256i *)fifth->bytes)),
+                             _mm256_load_si256((const __m256i *)fifth->shifts));
+}
+
 static inline __m256i unpack(const uint8_t *bucket, unsigned width, const struct unpacking *unpacking)
 {
     __m128i low = _mm_loadu_si128((const __m128i *)bucket),
             high = _mm_loadu_si128((const __m128i *)(bucket + width / 2));
-    __m256i lanes =
-        _mm256_shuffle_epi8(_mm256_set_m128i(high, low), _mm256_load_si256((const __m256i *)unpacking->bytes));
+    __m256i halves = _mm256_set_m128i(high, low);
+    __m256i lanes = _mm256_shuffle_epi8(halves, _mm256_load_si256((const __m256i *)unpacking->bytes));
     lanes = _mm256_srlv_epi32(lanes, _mm256_load_si256((const __m256i *)unpacking->shifts));
+    if (width > FOUR_BYTES)
+        lanes = _mm256_or_si256(lanes, unpack_fifth(halves, width));
     return _mm256_and_si256(lanes, _mm256_load_si256((const __m256i *)unpacking->mask));
 }
 

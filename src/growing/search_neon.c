@@ -9,17 +9,28 @@
 
 #include <arm_neon.h>
 
-static inline uint32x4_t unpack_four(const uint8_t *slots, const uint8_t *bytes, const int32_t *shifts, uint32x4_t mask)
+/* What the fifth bytes of four slots have of them. */
+static inline uint32x4_t unpack_fifth(uint8x16_t slots, unsigned width, unsigned half)
 {
-    uint32x4_t lanes = vreinterpretq_u32_u8(vqtbl1q_u8(vld1q_u8(slots), vld1q_u8(bytes)));
-    return vandq_u32(vshlq_u32(lanes, vld1q_s32(shifts)), mask);
+    const struct fifth_byte *fifth = &fifth_bytes[width - FOUR_BYTES - 1];
+    uint32x4_t lanes = vreinterpretq_u32_u8(vqtbl1q_u8(slots, vld1q_u8(fifth->bytes + 16 * half)));
+    return vshlq_u32(lanes, vld1q_s32(fifth->shifts + 4 * half));
+}
+
+static inline uint32x4_t unpack_four(const uint8_t *bucket, unsigned width, const struct unpacking *unpacking,
+                                     unsigned half)
+{
+    const uint8x16_t slots = vld1q_u8(bucket + half * width / 2);
+    uint32x4_t lanes = vreinterpretq_u32_u8(vqtbl1q_u8(slots, vld1q_u8(unpacking->bytes + 16 * half)));
+    lanes = vshlq_u32(lanes, vld1q_s32(unpacking->shifts + 4 * half));
+    if (width > FOUR_BYTES)
+        lanes |= unpack_fifth(slots, width, half);
+    return vandq_u32(lanes, vld1q_u32(unpacking->mask));
 }
 
 static inline uint32x4x2_t unpack(const uint8_t *bucket, unsigned width, const struct unpacking *unpacking)
 {
-    const uint32x4_t mask = vld1q_u32(unpacking->mask);
-    return (uint32x4x2_t){{unpack_four(bucket, unpacking->bytes, unpacking->shifts, mask),
-                           unpack_four(bucket + width / 2, unpacking->bytes + 16, unpacking->shifts + 4, mask)}};
+    return (uint32x4x2_t){{unpack_four(bucket, width, unpacking, 0), unpack_four(bucket, width, unpacking, 1)}};
 }
 
 /* Lanes whose slot differs only below twice its own mark, which is 0 in an empty one. */

@@ -3,9 +3,9 @@
  *
  * Eight slots of w bits lie in w bytes. Slots 0 to 3 are read from the first byte on, 4 to 7 from byte w / 2 on; a
  * shuffle brings the four bytes in which a slot begins to its lane of 32 bits, a shift its first bit to the lowest
- * place. Slots wider than 25 bits do not fit in four bytes wherever they begin, except those of 32 bits, which begin
- * with a byte. Wider slots are read two at a time, from bytes w / 4, w / 2 and 3 w / 4 on, into lanes of 64 bits; there
- * are none of 57 to 63 bits.
+ * place. Slots wider than 25 bits may end in a fifth byte: another shuffle brings that one to the lane, and a shift to
+ * the left its bits to their place. Slots wider than 32 bits are read two at a time, from bytes w / 4, w / 2 and 3 w / 4
+ * on, into lanes of 64 bits; there are none of 57 to 63 bits.
  */
 #ifndef GROWING_SEARCH_UNPACKING_H
 #define GROWING_SEARCH_UNPACKING_H
@@ -17,6 +17,7 @@
 
 #define WIDEST       64
 #define NARROW_WIDTH 32
+#define FOUR_BYTES   25 /* slots of so many bits lie within four bytes, wherever they begin */
 
 /* As the instructions take it: those of NEON shift to the left. */
 #ifdef HAS_NEON
@@ -24,6 +25,7 @@
 #else
 #define SHIFT_RIGHT(bits) (bits)
 #endif
+#define NO_BYTE 0x80
 
 /* How the slots of one width are unpacked. */
 struct unpacking {
@@ -31,6 +33,12 @@ struct unpacking {
     int32_t shifts[8]; /* SHIFT_RIGHT */
     uint32_t mask[8];
     uint32_t flag[8]; /* of a slot in the other bucket */
+};
+
+/* And how the last bits come to slots of more than 25. */
+struct fifth_byte {
+    uint8_t bytes[32];
+    int32_t shifts[8]; /* to the left; 32 where a slot begins with a byte, and has no fifth one */
 };
 
 /* The first bit of slot i, from where its half is read. */
@@ -55,6 +63,22 @@ static const struct unpacking unpackings[NARROW_WIDTH + 1] __attribute__((aligne
     ROW_OF(9),  ROW_OF(10), ROW_OF(11), ROW_OF(12), ROW_OF(13), ROW_OF(14), ROW_OF(15), ROW_OF(16), ROW_OF(17),
     ROW_OF(18), ROW_OF(19), ROW_OF(20), ROW_OF(21), ROW_OF(22), ROW_OF(23), ROW_OF(24), ROW_OF(25), ROW_OF(26),
     ROW_OF(27), ROW_OF(28), ROW_OF(29), ROW_OF(30), ROW_OF(31), ROW_OF(32)};
+
+#define FIFTH_LANE(w, i)  FIRST_BYTE(w, i) + 4 < 16 ? FIRST_BYTE(w, i) + 4 : NO_BYTE, NO_BYTE, NO_BYTE, NO_BYTE
+#define FIFTH_SHIFT(w, i) (32 - FIRST_BIT(w, i) % 8)
+#define FIFTH_ROW(w)                                                                                                   \
+    {                                                                                                                  \
+        {FIFTH_LANE(w, 0), FIFTH_LANE(w, 1), FIFTH_LANE(w, 2), FIFTH_LANE(w, 3),                                       \
+         FIFTH_LANE(w, 4), FIFTH_LANE(w, 5), FIFTH_LANE(w, 6), FIFTH_LANE(w, 7)},                                      \
+        {                                                                                                              \
+            FIFTH_SHIFT(w, 0), FIFTH_SHIFT(w, 1), FIFTH_SHIFT(w, 2), FIFTH_SHIFT(w, 3), FIFTH_SHIFT(w, 4),             \
+                FIFTH_SHIFT(w, 5), FIFTH_SHIFT(w, 6), FIFTH_SHIFT(w, 7)                                                \
+        }                                                                                                              \
+    }
+
+/* By width, from 26 on. */
+static const struct fifth_byte fifth_bytes[NARROW_WIDTH - FOUR_BYTES] __attribute__((aligned(32))) = {
+    FIFTH_ROW(26), FIFTH_ROW(27), FIFTH_ROW(28), FIFTH_ROW(29), FIFTH_ROW(30), FIFTH_ROW(31), FIFTH_ROW(32)};
 
 /* Division by the number of buckets, of numbers below 2^29: times the inverse, then a shift; exact (Granlund and
    Montgomery 1994). */

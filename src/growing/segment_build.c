@@ -38,9 +38,10 @@
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
+/* Vectors do not unpack slots of 57 to 63 bits (search_unpacking.h), and pack_bucket packs none of 31. */
 static unsigned quick_width(unsigned width)
 {
-    return width > 56 ? 64 : width > 25 && width < 32 ? 32 : width;
+    return width > 56 ? 64 : width == 31 ? 32 : width;
 }
 
 /* Buckets of a block, such that the words which hold the last slots, and the vectors that read them, are inside. */
@@ -217,7 +218,7 @@ static void clear_staged(struct staged *staged, uint32_t buckets)
     memset(staged->used, 0, buckets * sizeof *staged->used);
 }
 
-/* Two numbers at a time, which are never more than 50 bits with those before them that do not make a byte. Each word is
+/* Two numbers at a time, which are never more than 64 bits with those before them that do not make a byte. Each word is
    written with zeros beyond what is known, so in order. */
 static inline void pack_bucket(uint8_t *bucket, const uint32_t *numbers, unsigned width)
 {
@@ -228,7 +229,7 @@ static inline void pack_bucket(uint8_t *bucket, const uint32_t *numbers, unsigne
         store_word(bucket, word);
         bits += 2 * width;
         bucket += bits / 8;
-        word = word >> (bits & 56);
+        word = word >> bits / 8 * 4 >> bits / 8 * 4; /* in two steps: it may be all 64 */
         bits &= 7;
     }
 }
