@@ -28,6 +28,11 @@ roost_allocator allocator_or_default(roost_allocator allocator)
     return allocator;
 }
 
+void *memory_allocate_scratch(const roost_allocator *allocator, size_t size)
+{
+    return allocator->allocate == default_allocate ? malloc(size) : memory_allocate(allocator, size);
+}
+
 /* Only whole huge pages inside the region are requested; a kernel without them refuses, which does no harm. */
 static void request_huge_pages(uint8_t *bytes, size_t size)
 {

@@ -29,6 +29,9 @@ static inline void *memory_allocate(const roost_allocator *allocator, size_t siz
     return allocator->allocate(allocator->context, size);
 }
 
+/* For what is written before it is read: not zeroed if the allocator is the default one. */
+void *memory_allocate_scratch(const roost_allocator *allocator, size_t size);
+
 static inline void memory_release(const roost_allocator *allocator, void *memory)
 {
     if (memory)
