@@ -132,7 +132,7 @@ typedef struct roost_config {
     bool scalable;             /* grows as elements come; `capacity` is that of the beginning */
     uint32_t writers;          /* scalable only: how many replicas add at the same time, 1 to 1024; 0: 4 */
     uint32_t growth;         /* scalable only: the capacity of each table (cuckoo: each level), in multiples of the one
-                                  before: 1, 2, 4 or 8; 0: 2 */
+                                  before: 1, 2, 4 or 8; 0: 2. With ROOST_GENTLE 1 is the same as 2 */
     roost_schedule schedule; /* scalable only; 0: ROOST_QUADRATIC for Bloom, else ROOST_GENTLE */
     uint64_t window;         /* window and counter: how long elements are kept at least, in microseconds; `capacity`
                                   is then what comes in such a time */

@@ -13,10 +13,14 @@
 /* The prefixes of a length that a writer who sees fewer of them may add; 0: none. */
 struct budget {
     uint64_t capacity[MOST_LENGTH + 1];
+    unsigned first; /* the shortest length with room; one beyond the longest if there is none */
 };
 
 /* Of a resolved configuration. */
 void budget_of(struct budget *budget, const roost_config *config);
+
+/* Makes it that of one of 2^bits parts of all hashes, whose first bits are not part of prefixes any more. */
+void budget_cut(struct budget *budget, unsigned bits);
 
 /* What filters of prefixes have in common: the defaults of a configuration, and whether it is complete and possible. */
 void resolve_prefixes(roost_config *config);

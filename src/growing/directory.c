@@ -109,7 +109,7 @@ static uint64_t ends_of(const uint64_t *prefixes, uint64_t from, uint64_t to)
 bool allocate_run(const struct prefix_table *table, struct prefix_run *run, uint64_t room)
 {
     run->count = run->listed = 0;
-    run->prefixes = memory_allocate(&table->allocator, (table->tagged ? 2 : 1) * room * sizeof *run->prefixes);
+    run->prefixes = memory_allocate_scratch(&table->allocator, (table->tagged ? 2 : 1) * room * sizeof *run->prefixes);
     run->tags = table->tagged && run->prefixes ? run->prefixes + room : NULL;
     return run->prefixes != NULL;
 }
@@ -144,9 +144,9 @@ static void shape_for_tags(struct segment_shape *shape, const struct prefix_run 
  * a cube root of 2 that end there. Segments are at different steps at any time, so neither memory nor time has a jump.
  *
  *     steps    placements for each prefix that is added    room, on average over time    bits a key (1,000 to 2^20, 1 %)
- *     2        1 + 1.41                      = 2.4         1.20 of what it holds         24.0
- *     3        1 + 1.26 + 1.59               = 3.9         1.12                          22.7
- *     4        1 + 1.19 + 1.41 + 1.68        = 5.3         1.09                          22.1
+ *     2        1 + 1.41                      = 2.4         1.20 of what it holds         22.3
+ *     3        1 + 1.26 + 1.59               = 3.9         1.12                          21.1
+ *     4        1 + 1.19 + 1.41 + 1.68        = 5.3         1.09                          20.5
  *
  * A segment that would soon be full again gets the next step at once, and one with more prefixes than expected a little
  * more room than it needs.
@@ -163,6 +163,23 @@ static uint64_t expected_in(const struct prefix_table *table, uint64_t start, ui
     for (uint64_t smaller; (smaller = room * STEP_DOWN >> 16) >= least;)
         room = smaller;
     return room;
+}
+
+/*
+ * The length in use once the table has a quarter more: until then a segment that is made now will hardly be made again.
+ * Nothing is expected beyond the first length: its room may be the capacity that somebody named, and then most filters
+ * never need another.
+ */
+void expect_lengths(struct prefix_table *table, const struct budget *budget, unsigned length)
+{
+    const uint64_t *capacity = budget->capacity, more = table->count / 4;
+    uint64_t room = 0;
+    table->coming = 0;
+    for (; length > budget->first && length <= MOST_LENGTH && table->coming == 0; length++) {
+        room += capacity[length] > table->counts[length] ? capacity[length] - table->counts[length] : 0;
+        if (room >= more || length == MOST_LENGTH)
+            table->coming = (uint8_t)length;
+    }
 }
 
 node new_segment(struct prefix_table *table, uint64_t start, unsigned depth, const struct prefix_run *run, uint128 sum)

@@ -5,6 +5,7 @@
 #ifndef GROWING_DIRECTORY_H
 #define GROWING_DIRECTORY_H
 
+#include "budget.h"
 #include "search.h"
 #include "segment.h"
 #include "roost/filter.h"
@@ -35,10 +36,22 @@ struct prefix_table {
     roost_executor executor;      /* of long work on the whole table */
 };
 
-#define SEGMENT_TARGET 2048
+#define SEGMENT_TARGET 3072
 
 /* Prefixes that a segment has at most, in multiples of the target. Uniform hashes never exceed the double. */
 #define MOST_IN_SEGMENT 4
+
+/* Segments that are made from now on have room for the prefixes that will soon be added, where those of this length are
+   being added at present. */
+void expect_lengths(struct prefix_table *table, const struct budget *budget, unsigned length);
+
+/* The same, once most prefixes of the present length are there; before each addition. */
+static inline void prepare_length(struct prefix_table *table, const struct budget *budget, unsigned length)
+{
+    const uint64_t capacity = budget->capacity[length];
+    if (table->coming <= length && length > budget->first && table->counts[length] >= capacity - capacity / 8 * 3)
+        expect_lengths(table, budget, length);
+}
 
 /* The directory whose own segment has this hash. */
 static inline struct directory *owner_of(const struct prefix_table *table, uint64_t hash)

@@ -18,8 +18,8 @@
  *
  * Merging changes nothing but by union: there are no shares of the capacity, and nothing travels beside the set.
  *
- * Worked example: 1 %, one writer, capacity unknown. The first level has prefixes of 25 bits and room for 22,473 of
- * them: 22,473 / 2^25 = 0.067 %. At 2^20 keys the seventh level is in use, with 31 bits.
+ * Worked example: 1 %, one writer, capacity unknown. The first prefixes have 25 bits, and there is room for 26,991 of
+ * them: 26,991 / 2^25 = 0.080 %. At 2^20 keys those of 30 bits are in use.
  */
 #include "growing_cuckoo.h"
 
@@ -63,26 +63,7 @@ static void find_level(struct growing_cuckoo *growing)
         length++;
     growing->length = (uint8_t)length;
     if (growing->set.in_table)
-        growing->set.table->coming = 0;
-}
-
-/* The length that comes next, if it is not much longer; 0 otherwise. */
-static uint8_t next_length(const struct growing_cuckoo *growing)
-{
-    const uint64_t *capacity = shared_of(growing)->budget.capacity;
-    unsigned next = growing->length + 1u;
-    while (next < MOST_LENGTH && capacity[next] == 0)
-        next++;
-    return (uint8_t)(next <= growing->length + 2u && next <= MOST_LENGTH ? next : 0);
-}
-
-/* Once most of the present length is there, the table prepares for the next. */
-static void prepare_level(struct growing_cuckoo *growing)
-{
-    uint64_t capacity = shared_of(growing)->budget.capacity[growing->length];
-    if (growing->set.in_table && growing->set.table->coming == 0 &&
-        growing->set.table->counts[growing->length] >= capacity - capacity / 8 * 3)
-        growing->set.table->coming = next_length(growing);
+        expect_lengths(growing->set.table, &shared_of(growing)->budget, length);
 }
 
 /* Whether a writer who sees this may add no more prefixes of the length that is in use. */
@@ -222,7 +203,8 @@ static roost_status add_hash(struct growing_cuckoo *growing, uint64_t hash)
         if (growing->length > MOST_LENGTH)
             return ROOST_FULL;
     }
-    prepare_level(growing);
+    if (growing->set.in_table)
+        prepare_length(growing->set.table, &shared_of(growing)->budget, growing->length);
     uint64_t prefix = prefix_of(hash, growing->length);
     roost_status status = set_add(&growing->set, &growing->base, prefix);
     if (status == ROOST_OK)
@@ -238,7 +220,7 @@ static size_t add_some(struct growing_cuckoo *growing, bool *added, const roost_
     struct prefix_table *table = growing->set.table;
     uint64_t capacity = shared_of(growing)->budget.capacity[growing->length], held = table->counts[growing->length];
     uint64_t room = capacity > held ? capacity - held : 0;
-    prepare_level(growing);
+    prepare_length(table, &shared_of(growing)->budget, growing->length);
     size_t done = table_add_many(table, added, hashes, count < room ? count : room, growing->length);
     for (size_t i = 0; i < done && journal_is_on(growing->base.journal); i++)
         if (added[i])

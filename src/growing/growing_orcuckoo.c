@@ -459,12 +459,17 @@ static unsigned shortest_in_slots(const struct growing_orcuckoo *filter)
 /* The same, after that of the last addition. */
 static unsigned length_with_room(struct growing_orcuckoo *filter, const uint64_t *counts)
 {
-    if (has_room(filter, counts, filter->length))
+    if (has_room(filter, counts, filter->length)) {
+        if (is_in_table(&filter->set))
+            prepare_length(filter->set.table, budget_of_filter(filter), filter->length);
         return filter->length;
+    }
     unsigned length = first_with_room(filter, counts, shortest_in_slots(filter));
     length = length <= MOST_LENGTH ? length : first_with_room(filter, counts, 0);
     if (length <= MOST_LENGTH)
         filter->length = (uint8_t)length;
+    if (length <= MOST_LENGTH && is_in_table(&filter->set))
+        expect_lengths(filter->set.table, budget_of_filter(filter), length);
     return length;
 }
 
@@ -585,6 +590,7 @@ static size_t add_some(struct growing_orcuckoo *filter, const roost_hash *hashes
     room = room < dots ? room : dots;
     struct entry entry = {observed->number, observed->counter + 1, 0};
     table->most_bytes = bytes_for_set(filter);
+    prepare_length(table, budget_of_filter(filter), length);
     size_t done = tagged_put_many(table, hashes, count < room ? count : room, length,
                                   (uint64_t)entry.number << 32 | entry.counter);
     for (size_t i = 0; i < done; i++, entry.counter++) {

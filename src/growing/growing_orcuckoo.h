@@ -30,10 +30,15 @@ static inline const struct growing_orcuckoo *as_const_growing_orcuckoo(const roo
 /* What the rest of the filter leaves to the list of its set, or to the segments of its table. */
 uint64_t bytes_for_set(const struct growing_orcuckoo *filter);
 
+static inline const struct budget *budget_of_filter(const struct growing_orcuckoo *filter)
+{
+    return &shared_of_filter(&filter->observed.base)->budget;
+}
+
 /* How many prefixes of a length a writer may add. */
 static inline const uint64_t *capacities_of(const struct growing_orcuckoo *filter)
 {
-    return shared_of_filter(&filter->observed.base)->budget.capacity;
+    return budget_of_filter(filter)->capacity;
 }
 
 static inline struct prefix_entry prefix_entry_of(struct entry entry)

@@ -78,9 +78,8 @@ static void shared_init(struct shared *shared, const roost_config *config, const
     shared->environment.allocator = (roost_allocator){0};
     shared->cut = cut;
     budget_of(&shared->budget, &shared->config);
-    for (unsigned length = 0; length <= MOST_LENGTH && cut > 0; length++)
-        shared->budget.capacity[length] =
-            length + cut <= MOST_LENGTH ? shared->budget.capacity[length + cut] >> (cut & 63) : 0;
+    if (cut > 0)
+        budget_cut(&shared->budget, cut);
 }
 
 static uint64_t hash_of(const roost_config *config)

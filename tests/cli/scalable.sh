@@ -140,7 +140,7 @@ for kind in bloom classic cuckoo orcuckoo multiset; do
         add --json new x-again
 done
 
-for options in '--kind bloom --capacity 1000 --fpr 1e-7' '--kind cuckoo --schedule halving --capacity 500 --growth 1' '--kind orcuckoo --capacity 500 --growth 1'; do
+for options in '--kind bloom --capacity 1000 --fpr 1e-7' '--kind cuckoo --schedule halving --capacity 500 --growth 1' '--kind orcuckoo --schedule quadratic --capacity 500 --growth 1'; do
     rm -f low
     "$ROOST" create low --scalable $options
     refuses "$options: there is an end to growth" '^roost: low: full: it cannot grow any further; nothing was added$' add low <keys

@@ -850,7 +850,7 @@ static roost_filter *open_filter(struct universe *universe)
     must(roost_filter_new(&filter, &universe->config, &environment) == ROOST_OK, "new");
     if (universe->setting->lengths[0]) {
         struct budget *budget = (struct budget *)(uintptr_t)&shared_of_filter(filter)->budget;
-        *budget = (struct budget){{0}};
+        *budget = (struct budget){.first = 1};
         for (uint32_t i = 0; i < LENGTHS; i++)
             budget->capacity[universe->setting->lengths[i]] = universe->setting->room[i];
     }

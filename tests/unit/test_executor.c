@@ -14,7 +14,7 @@
 #include "base/tasks.h"
 
 /* As many as tables of prefixes are cut for. */
-#define KEYS 70000
+#define KEYS 100000
 
 /* ---- executors --------------------------------------------------------------------------------------------------- */
 

@@ -508,7 +508,35 @@ static void a_budget_keeps_its_rate(void **state)
             assert_true(rate <= config.fpr * (1 + 1e-12));
             assert_true(room >= (double)config.capacity || config.fpr < 1e-8);
             assert_true(room >= 1000 * (double)config.capacity || config.growth == 1 || config.fpr < 1e-5);
+            assert_true(allowed.first > MOST_LENGTH || allowed.capacity[allowed.first] > 0);
+            for (unsigned length = 0; length < allowed.first && length <= MOST_LENGTH; length++)
+                assert_int_equal(allowed.capacity[length], 0);
+            if (config.schedule == ROOST_GENTLE && config.capacity && allowed.first <= MOST_LENGTH)
+                assert_int_equal(allowed.capacity[allowed.first], config.capacity);
         }
+}
+
+/* A capacity that is a little too small costs a bit or two more, and not the six of a filter twice as large at once. */
+static void a_capacity_is_exceeded_gently(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t percent;
+        unsigned longer, bits_a_key; /* than within the capacity; at most */
+    } steps[] = {{100, 0, 17}, {104, 1, 20}, {115, 2, 20}, {130, 3, 20}, {200, 5, 21}};
+    enum { CAPACITY = 100000 };
+    roost_config config = {.kind = ROOST_CUCKOO, .fpr = 0.01, .scalable = true, .capacity = CAPACITY, .writers = 1};
+    roost_filter *filter = new_filter(&config);
+    uint64_t added = 0;
+    for (size_t i = 0; i < COUNT_OF(steps); i++) {
+        for (; added < CAPACITY * steps[i].percent / 100; added++)
+            assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(added)));
+        roost_info info = info_of(filter);
+        assert_true(info.longest_prefix <= info.shortest_prefix + steps[i].longer);
+        assert_true(8 * info.bytes_memory <= steps[i].bits_a_key * added);
+        assert_true(info.promise_holds);
+    }
+    roost_filter_free(filter);
 }
 
 int main(void)
@@ -517,6 +545,7 @@ int main(void)
         cmocka_unit_test(every_order_of_a_tiny_universe), cmocka_unit_test(a_list_is_what_a_table_is),
         cmocka_unit_test(filters_share_what_is_equal),    cmocka_unit_test(a_small_filter_is_small),
         cmocka_unit_test(threads_share_as_well),          cmocka_unit_test(a_budget_keeps_its_rate),
+        cmocka_unit_test(a_capacity_is_exceeded_gently),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
