@@ -93,20 +93,20 @@ static bool is_head(const struct stash *stash, uint64_t node)
 }
 
 /* The nodes keep their places, so the chains stay valid; only the indexes are rebuilt. */
-static void move_to(struct stash *larger, const struct stash *stash)
+static void move_to(struct stash *other, const struct stash *stash)
 {
     if (stash->used)
-        memcpy(larger->nodes, stash->nodes, stash->used * sizeof *larger->nodes);
-    larger->used = stash->used;
-    larger->count = stash->count;
-    larger->free = stash->free;
+        memcpy(other->nodes, stash->nodes, stash->used * sizeof *other->nodes);
+    other->used = stash->used;
+    other->count = stash->count;
+    other->free = stash->free;
     for (uint64_t node = 0; node < stash->used; node++) {
         if (!stash->nodes[node].key)
             continue;
         if (is_head(stash, node))
-            index_put(larger, larger->by_class, node);
-        if (larger->by_entry)
-            index_put(larger, larger->by_entry, node);
+            index_put(other, other->by_class, node);
+        if (other->by_entry)
+            index_put(other, other->by_entry, node);
     }
 }
 
@@ -122,6 +122,19 @@ bool stash_reserve(struct stash *stash, const roost_allocator *allocator, uint64
     stash_release(stash, allocator);
     *stash = larger;
     return true;
+}
+
+void stash_trim(struct stash *stash, const roost_allocator *allocator)
+{
+    struct stash smaller;
+    uint64_t room = SMALLEST_ROOM;
+    while (room < stash->used)
+        room *= 2;
+    if (room >= stash->room || !allocate(&smaller, allocator, room, stash->tagged))
+        return;
+    move_to(&smaller, stash);
+    stash_release(stash, allocator);
+    *stash = smaller;
 }
 
 /* ---- entries ----------------------------------------------------------------------------------------------------- */

@@ -76,6 +76,9 @@ bool stash_insert(struct stash *stash, const roost_allocator *allocator, uint64_
 /* Makes room for so many more entries at once. */
 bool stash_reserve(struct stash *stash, const roost_allocator *allocator, uint64_t more);
 
+/* Gives back room that was never used, if there is memory to do so. Nodes keep their places. */
+void stash_trim(struct stash *stash, const roost_allocator *allocator);
+
 void stash_remove(struct stash *stash, uint64_t node);
 
 bool stash_copy(struct stash *copy, const struct stash *stash, const roost_allocator *allocator);

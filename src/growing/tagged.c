@@ -475,6 +475,8 @@ void tagged_release_reserve(struct prefix_table *table)
     table->reserved = 0;
     if (table->crowd && table->crowd->stash.count == 0)
         crowd_free(&table->crowd, &table->allocator);
+    else if (table->crowd)
+        stash_trim(&table->crowd->stash, &table->allocator);
 }
 
 void tagged_make_room(struct prefix_table *table, uint64_t entries)

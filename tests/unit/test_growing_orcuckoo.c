@@ -603,6 +603,25 @@ static void a_merge_is_the_larger_of_every_dot(void **state)
     assert_true(refused > 0);
 }
 
+/* What a merge reserves, so that it cannot fail, is given back. */
+static void a_merge_takes_no_more_memory_than_additions(void **state)
+{
+    (void)state;
+    for (uint64_t keys = 20; keys < 10000; keys = keys * 3 / 2)
+        for (int multiset = 0; multiset < 2; multiset++) {
+            roost_filter *added = growing_filter(multiset, 0, 0), *merged = growing_filter(multiset, 0, 0);
+            for (uint64_t key = 0; key < keys; key++) {
+                assert_ok(roost_filter_add_hash(added, NULL, hash_for_key(key)));
+                if (key != keys / 2 && key != keys - 1)
+                    continue;
+                assert_ok(roost_filter_merge(merged, NULL, added));
+                assert_true(info_of(merged).bytes_memory <= info_of(added).bytes_memory * 3 / 2);
+                assert_ok(roost_filter_check(merged));
+            }
+            FREE_ALL(added, merged);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -619,6 +638,7 @@ int main(void)
         cmocka_unit_test(removals_are_merged_at_the_limit_of_memory),
         cmocka_unit_test(copies_that_are_removed_give_memory_back),
         cmocka_unit_test(a_merge_is_the_larger_of_every_dot),
+        cmocka_unit_test(a_merge_takes_no_more_memory_than_additions),
     };
     return cmocka_run_group_tests_name("growing orcuckoo", tests, NULL, NULL);
 }
