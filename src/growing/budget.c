@@ -198,6 +198,15 @@ void budget_of(struct budget *budget, const roost_config *config)
     find_first(budget);
 }
 
+uint8_t budget_length_of(const struct budget *budget, uint64_t prefixes)
+{
+    unsigned length = budget->first;
+    uint64_t room = length <= MOST_LENGTH ? budget->capacity[length] : UINT64_MAX;
+    while (room < prefixes && length < MOST_LENGTH)
+        room += budget->capacity[++length];
+    return (uint8_t)(length <= MOST_LENGTH ? length : MOST_LENGTH);
+}
+
 void budget_cut(struct budget *budget, unsigned bits)
 {
     for (unsigned length = 0; length <= MOST_LENGTH; length++)

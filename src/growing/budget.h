@@ -19,6 +19,9 @@ struct budget {
 /* Of a resolved configuration. */
 void budget_of(struct budget *budget, const roost_config *config);
 
+/* The length of the last of so many prefixes that one writer adds. */
+uint8_t budget_length_of(const struct budget *budget, uint64_t prefixes);
+
 /* Makes it that of one of 2^bits parts of all hashes, whose first bits are not part of prefixes any more. */
 void budget_cut(struct budget *budget, unsigned bits);
 

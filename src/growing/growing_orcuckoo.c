@@ -310,10 +310,14 @@ static void release_reserve(struct observed *filter)
     tagged_set_release_reserve(&as_growing_orcuckoo(&filter->base)->set, &filter->base);
 }
 
+/* Entries come in the order of their dots, so the longest prefixes come last: segments have room for these from the
+   beginning, if as many as here were added by the rule. */
 static void make_room(struct observed *observed, uint64_t entries)
 {
     struct growing_orcuckoo *filter = as_growing_orcuckoo(&observed->base);
     tagged_set_make_room(&filter->set, &observed->base, entries, bytes_for_set(filter));
+    if (is_in_table(&filter->set))
+        filter->set.table->coming = budget_length_of(budget_of_filter(filter), entries);
 }
 
 static roost_status take(struct observed *filter, const struct entry *entries, size_t count)
