@@ -142,7 +142,7 @@ static struct bloom *bloom_allocate(const roost_config *config, const roost_envi
     place_side(bloom, side);
     bloom->blocks = (struct bloom_blocks){words_of(bloom), geometry.bits / BLOCK_BITS, geometry.probes, bloom->stale,
                                           bytes > CACHED_BYTES};
-    bloom->own.calls = calls_for(bloom);
+    set_calls(&bloom->base, calls_for(bloom));
     return bloom;
 }
 

@@ -216,14 +216,13 @@ static ALWAYS_INLINE const struct hash_seed *seed_of_bloom(const roost_filter *f
     {                                                                                                                  \
         return add_keys(filter, changed, done, keys, count, probes);                                                   \
     }                                                                                                                  \
-    static const struct filter_calls calls##suffix = {.contains = contains##suffix,                                    \
-                                                      .add = add##suffix,                                              \
-                                                      .remove = remove_by_batch,                                       \
-                                                      .contains_key = KEY_CALL(contains, suffix),                      \
-                                                      .add_key = KEY_CALL(add, suffix),                                \
-                                                      .remove_key = remove_any_key,                                    \
-                                                      .contains_keys = contains_keys##suffix,                          \
-                                                      .add_keys = add_keys##suffix};
+    static const struct filter_calls calls##suffix = {                                                                 \
+        .contains = contains##suffix,                                                                                  \
+        .add = add##suffix,                                                                                            \
+        .remove = remove_by_batch,                                                                                     \
+        .key = {KEY_CALL(contains, suffix), KEY_CALL(add, suffix), remove_any_key},                                    \
+        .contains_keys = contains_keys##suffix,                                                                        \
+        .add_keys = add_keys##suffix};
 CALLS(_of_eight, 8)
 CALLS(_of_any, as_const_bloom(filter)->blocks.probes)
 

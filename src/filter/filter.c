@@ -136,7 +136,9 @@ roost_status add_any_key(roost_filter *filter, bool *changed, const void *key, s
 
 roost_status roost_filter_add(roost_filter *filter, bool *changed, const void *key, size_t size)
 {
-    return calls_of(filter)->add_key(filter, changed, key, size);
+    const struct filter_own *own = const_own_part(filter);
+    return __builtin_expect(!own, 0) ? add_any_key(filter, changed, key, size)
+                                     : own->key.add(filter, changed, key, size);
 }
 
 roost_status roost_filter_add_many_hash(roost_filter *filter, bool *changed, size_t *done, const roost_hash *hashes,
@@ -194,7 +196,8 @@ bool contains_any_key(const roost_filter *filter, const void *key, size_t size)
 
 bool roost_filter_contains(const roost_filter *filter, const void *key, size_t size)
 {
-    return calls_of(filter)->contains_key(filter, key, size);
+    const struct filter_own *own = const_own_part(filter);
+    return __builtin_expect(!own, 0) ? contains_any_key(filter, key, size) : own->key.contains(filter, key, size);
 }
 
 /* A batch that is cut into tasks has so many keys for each of them at least. */
@@ -323,7 +326,9 @@ roost_status remove_any_key(roost_filter *filter, bool *changed, const void *key
 
 roost_status roost_filter_remove(roost_filter *filter, bool *changed, const void *key, size_t size)
 {
-    return calls_of(filter)->remove_key(filter, changed, key, size);
+    const struct filter_own *own = const_own_part(filter);
+    return __builtin_expect(!own, 0) ? remove_any_key(filter, changed, key, size)
+                                     : own->key.remove(filter, changed, key, size);
 }
 
 roost_status roost_filter_remove_one_hash(roost_filter *filter, bool *changed, roost_hash hash)
@@ -487,7 +492,16 @@ void roost_filter_get_brief_info(const roost_filter *filter, roost_info *info)
     complete_info(filter, info);
 }
 
+/* Imported parts are not left out by calls that do not look at them. */
+static bool has_calls_for_its_keys(const roost_filter *filter)
+{
+    const struct filter_own *own = const_own_part(filter);
+    const struct key_calls *right = filter->imported ? &calls_by_batch.key : &calls_of(filter)->key;
+    return !own || memcmp(&own->key, right, sizeof *right) == 0;
+}
+
 roost_status roost_filter_check(const roost_filter *filter)
 {
-    return imported_check(filter->imported) ? filter->kind->report.check(filter) : ROOST_CORRUPT;
+    return imported_check(filter->imported) && has_calls_for_its_keys(filter) ? filter->kind->report.check(filter)
+                                                                              : ROOST_CORRUPT;
 }

@@ -138,7 +138,7 @@ static roost_status open_with(roost_filter **filter, const roost_config *config,
         memory_release(&environment->allocator, gcuckoo);
         return ROOST_NO_MEMORY;
     }
-    gcuckoo->own.calls = calls_for(&gcuckoo->table);
+    set_calls(&gcuckoo->base, calls_for(&gcuckoo->table));
     *filter = &gcuckoo->base;
     return ROOST_OK;
 }
@@ -361,14 +361,13 @@ static ALWAYS_INLINE roost_status add_plain(roost_filter *filter, bool *changed,
         return add_plain(filter, changed, form, hash);                                                                 \
     }                                                                                                                  \
     KEY_CALLS(suffix, seed_of_gcuckoo)                                                                                 \
-    static const struct filter_calls calls##suffix = {.contains = contains##suffix,                                    \
-                                                      .add = add##suffix,                                              \
-                                                      .remove = remove_by_batch,                                       \
-                                                      .contains_key = KEY_CALL(contains, suffix),                      \
-                                                      .add_key = KEY_CALL(add, suffix),                                \
-                                                      .remove_key = remove_any_key,                                    \
-                                                      .contains_keys = contains_keys_by_batch,                         \
-                                                      .add_keys = add_keys_by_batch};
+    static const struct filter_calls calls##suffix = {                                                                 \
+        .contains = contains##suffix,                                                                                  \
+        .add = add##suffix,                                                                                            \
+        .remove = remove_by_batch,                                                                                     \
+        .key = {KEY_CALL(contains, suffix), KEY_CALL(add, suffix), remove_any_key},                                    \
+        .contains_keys = contains_keys_by_batch,                                                                       \
+        .add_keys = add_keys_by_batch};
 CALLS(_of_four_bytes, FOUR_BYTES)
 CALLS(_of_one_word, ONE_WORD)
 

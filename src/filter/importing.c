@@ -94,15 +94,18 @@ bool commit_import(roost_filter *filter, struct imported_join *join)
     if (!join->changed)
         return false;
     filter->imported = imported_commit(join, &observer);
+    choose_key_calls(filter);
     return true;
 }
 
 roost_status copy_import(roost_filter *copy, const roost_filter *filter)
 {
     const struct memory_account account = account_of(copy), original = account_of(filter);
-    return filter->imported
-               ? imported_clone(filter->imported, &copy->imported, &account, may_share(&account, &original))
-               : ROOST_OK;
+    roost_status status =
+        filter->imported ? imported_clone(filter->imported, &copy->imported, &account, may_share(&account, &original))
+                         : ROOST_OK;
+    choose_key_calls(copy);
+    return status;
 }
 
 void free_import(roost_filter *filter)
@@ -110,6 +113,7 @@ void free_import(roost_filter *filter)
     const struct memory_account account = account_of(filter);
     imported_free(filter->imported, &account);
     filter->imported = NULL;
+    choose_key_calls(filter);
 }
 
 roost_status adopt_import(roost_filter *filter, struct imported *imported)
@@ -124,6 +128,7 @@ roost_status adopt_import(roost_filter *filter, struct imported *imported)
         filter->imported = imported;
     else
         imported_free(imported, &account);
+    choose_key_calls(filter);
     return status;
 }
 

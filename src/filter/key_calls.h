@@ -11,16 +11,6 @@
 
 #include "kind.h"
 
-static ALWAYS_INLINE bool is_eight_bytes(const roost_filter *filter, size_t size)
-{
-    return __builtin_expect(size == 8, 1) && __builtin_expect(filter->imported == NULL, 1);
-}
-
-static ALWAYS_INLINE bool is_short_way(const roost_filter *filter, size_t size)
-{
-    return __builtin_expect(is_short_key(size), 1) && __builtin_expect(filter->imported == NULL, 1);
-}
-
 /*
  * Defines contains_key##suffix and add_key##suffix by contains##suffix and add##suffix, which the compiler has to
  * inline. `seed_of` is a function that finds the seed of the filter. KEY_CALL(contains, suffix) is what a table has.
@@ -30,24 +20,26 @@ static ALWAYS_INLINE bool is_short_way(const roost_filter *filter, size_t size)
     static __attribute__((noinline)) bool contains_short##suffix(const roost_filter *filter, const void *key,          \
                                                                  size_t size)                                          \
     {                                                                                                                  \
-        return is_short_way(filter, size) ? contains##suffix(filter, hash_short_key(seed_of(filter), key, size))       \
-                                          : contains_any_key(filter, key, size);                                       \
+        return __builtin_expect(is_short_key(size), 1)                                                                 \
+                   ? contains##suffix(filter, hash_short_key(seed_of(filter), key, size))                              \
+                   : contains_any_key(filter, key, size);                                                              \
     }                                                                                                                  \
     static bool contains_key##suffix(const roost_filter *filter, const void *key, size_t size)                         \
     {                                                                                                                  \
-        return is_eight_bytes(filter, size) ? contains##suffix(filter, hash_short_key(seed_of(filter), key, 8))        \
-                                            : contains_short##suffix(filter, key, size);                               \
+        return __builtin_expect(size == 8, 1) ? contains##suffix(filter, hash_short_key(seed_of(filter), key, 8))      \
+                                              : contains_short##suffix(filter, key, size);                             \
     }                                                                                                                  \
     static __attribute__((noinline))                                                                                   \
     roost_status add_short##suffix(roost_filter *filter, bool *changed, const void *key, size_t size)                  \
     {                                                                                                                  \
-        return is_short_way(filter, size) ? add##suffix(filter, changed, hash_short_key(seed_of(filter), key, size))   \
-                                          : add_any_key(filter, changed, key, size);                                   \
+        return __builtin_expect(is_short_key(size), 1)                                                                 \
+                   ? add##suffix(filter, changed, hash_short_key(seed_of(filter), key, size))                          \
+                   : add_any_key(filter, changed, key, size);                                                          \
     }                                                                                                                  \
     static roost_status add_key##suffix(roost_filter *filter, bool *changed, const void *key, size_t size)             \
     {                                                                                                                  \
-        return is_eight_bytes(filter, size) ? add##suffix(filter, changed, hash_short_key(seed_of(filter), key, 8))    \
-                                            : add_short##suffix(filter, changed, key, size);                           \
+        return __builtin_expect(size == 8, 1) ? add##suffix(filter, changed, hash_short_key(seed_of(filter), key, 8))  \
+                                              : add_short##suffix(filter, changed, key, size);                         \
     }
 #define KEY_CALL(name, suffix) name##_key##suffix
 #else /* code that pages fetch is short: all keys go to filter.c */

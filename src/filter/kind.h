@@ -310,25 +310,34 @@ struct filter_kind {
  * machine can do, so that the interface is one jump away from the code that does the work.
  *
  * Those for one key as bytes have the hash in line where the kind is called most (key_calls.h), and leave what is not a
- * short key of a filter without imported parts to filter.c.
+ * short key to filter.c. A filter has them in itself, so that imported parts cost other filters nothing: while there are
+ * any, all keys go to filter.c (choose_key_calls).
  */
+
+/* One key as bytes. */
+struct key_calls {
+    bool (*contains)(const roost_filter *filter, const void *key, size_t size);
+    roost_status (*add)(roost_filter *filter, bool *changed, const void *key, size_t size);
+    roost_status (*remove)(roost_filter *filter, bool *changed, const void *key, size_t size);
+};
 
 struct filter_calls {
     bool (*contains)(const roost_filter *filter, roost_hash hash);
     /* `changed` may be NULL. */
     roost_status (*add)(roost_filter *filter, bool *changed, roost_hash hash);
     roost_status (*remove)(roost_filter *filter, bool *changed, roost_hash hash);
-    bool (*contains_key)(const roost_filter *filter, const void *key, size_t size);
-    roost_status (*add_key)(roost_filter *filter, bool *changed, const void *key, size_t size);
-    roost_status (*remove_key)(roost_filter *filter, bool *changed, const void *key, size_t size);
+    /* While there are no imported parts. */
+    struct key_calls key;
     void (*contains_keys)(const roost_filter *filter, bool *found, const roost_bytes *keys, size_t count);
     roost_status (*add_keys)(roost_filter *filter, bool *changed, size_t *done, const roost_bytes *keys, size_t count);
 };
 
 /* Of a table: keys as bytes by the calls for a hash. */
-#define KEYS_BY_HASH                                                                                                   \
-    .contains_key = contains_any_key, .add_key = add_any_key, .remove_key = remove_any_key,                            \
-    .contains_keys = contains_keys_by_batch, .add_keys = add_keys_by_batch
+#define CALLS_FOR_ANY_KEY                                                                                              \
+    {                                                                                                                  \
+        contains_any_key, add_any_key, remove_any_key                                                                  \
+    }
+#define KEYS_BY_HASH .key = CALLS_FOR_ANY_KEY, .contains_keys = contains_keys_by_batch, .add_keys = add_keys_by_batch
 
 /* By `set.contains` and `set.add`: what a filter has unless its kind has better ones (filter.c). */
 extern const struct filter_calls calls_by_batch;
@@ -370,6 +379,7 @@ struct roost_filter {
  * journal when that begins.
  */
 struct filter_own {
+    struct key_calls key; /* first: what is called most is found with the fewest instructions */
     const struct filter_calls *calls;
     struct hash_seed hash_seed; /* of the configuration */
     roost_config config;
@@ -409,6 +419,20 @@ static ALWAYS_INLINE struct hash_seed hash_seed_of(const struct roost_filter *fi
     return __builtin_expect(!own, 0) ? prepare_seed(filter->config->seed) : own->hash_seed;
 }
 
+/* After `calls` or the imported parts have changed. */
+static inline void choose_key_calls(struct roost_filter *filter)
+{
+    struct filter_own *own = own_part(filter);
+    if (own)
+        own->key = filter->imported ? (struct key_calls)CALLS_FOR_ANY_KEY : own->calls->key;
+}
+
+static inline void set_calls(struct roost_filter *filter, const struct filter_calls *calls)
+{
+    own_part(filter)->calls = calls;
+    choose_key_calls(filter);
+}
+
 /* The journal of a slim filter that has none. Nothing is ever written to it. */
 extern struct journal no_journal;
 
@@ -443,6 +467,7 @@ static inline void detach(struct roost_filter *filter)
     filter->table = 0;
     filter->in_series = false;
     filter->imported = NULL;
+    choose_key_calls(filter);
 }
 
 /* The struct itself; what is its own goes with it. */

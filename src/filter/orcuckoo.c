@@ -219,7 +219,7 @@ static roost_status open_with(roost_filter **opened, const roost_config *config,
         memory_release(&environment->allocator, filter);
         return ROOST_NO_MEMORY;
     }
-    filter->own.calls = calls_for(filter);
+    set_calls(&filter->observed.base, calls_for(filter));
     *opened = &filter->observed.base;
     return ROOST_OK;
 }
@@ -950,19 +950,18 @@ KEY_CALLS(_of_set, seed_of_orcuckoo)
 
 static roost_status remove_key_of_set(roost_filter *filter, bool *changed, const void *key, size_t size)
 {
-    return is_eight_bytes(filter, size)
+    return __builtin_expect(size == 8, 1)
                ? remove_of_set(filter, changed, hash_short_key(seed_of_orcuckoo(filter), key, 8))
                : remove_any_key(filter, changed, key, size);
 }
 
-static const struct filter_calls calls_of_set = {.contains = contains_of_set,
-                                                 .add = add_of_set,
-                                                 .remove = remove_of_set,
-                                                 .contains_key = KEY_CALL(contains, _of_set),
-                                                 .add_key = KEY_CALL(add, _of_set),
-                                                 .remove_key = remove_key_of_set,
-                                                 .contains_keys = contains_keys_by_batch,
-                                                 .add_keys = add_keys_by_batch};
+static const struct filter_calls calls_of_set = {
+    .contains = contains_of_set,
+    .add = add_of_set,
+    .remove = remove_of_set,
+    .key = {KEY_CALL(contains, _of_set), KEY_CALL(add, _of_set), remove_key_of_set},
+    .contains_keys = contains_keys_by_batch,
+    .add_keys = add_keys_by_batch};
 
 static bool is_set_of_four(const struct orcuckoo *filter)
 {
