@@ -14,6 +14,8 @@ const struct bloom_kernel *const bloom_kernels[] = {
     NULL,
 };
 
+const uint64_t bloom_one = 1;
+
 static _Atomic(const struct bloom_kernel *) in_use;
 
 static const struct bloom_kernel *best(void)

@@ -46,6 +46,9 @@ extern const struct bloom_kernel bloom_kernel_avx2, bloom_kernel_avx512;
 extern const struct bloom_kernel bloom_kernel_neon;
 #endif
 
+/* 1, in memory: from there one instruction brings it into all lanes of a vector; compilers make two of a constant. */
+extern const uint64_t bloom_one __attribute__((visibility("hidden")));
+
 /* All kernels of this build, best first, the plain one last; NULL ends the list. */
 extern const struct bloom_kernel *const bloom_kernels[];
 

@@ -5,7 +5,8 @@
  *     static inline bool block_holds(const uint64_t *block, roost_hash hash, uint32_t probes);
  *     static inline bool block_take(uint64_t *block, roost_hash hash, uint32_t probes);   returns whether it changed
  *
- * and gets `add_batch`, `contains_batch`, `merge_words`, `count_words`, `calls_of_eight` and `calls_of_any`.
+ * and, where it has a shorter way for one key alone, HAS_LONE_BLOCKS and `lone_block_holds` and `lone_block_take`. It
+ * gets `add_batch`, `contains_batch`, `merge_words`, `count_words`, `calls_of_eight` and `calls_of_any`.
  *
  * The number of probes is made a constant where it is eight, which lets the compiler drop all that is not needed for
  * full rounds; of more than eight, the first eight are tested alone, which rejects nearly all keys that are absent. In
@@ -25,17 +26,27 @@
 #define AHEAD      48
 #define KEYS_AHEAD 64
 
+#ifndef HAS_LONE_BLOCKS
+#define lone_block_holds block_holds
+#define lone_block_take  block_take
+#endif
+
 static ALWAYS_INLINE bool holds(const uint64_t *words, uint64_t blocks, roost_hash hash, uint32_t probes)
 {
     const uint64_t *block = words + block_of(hash, blocks) * BLOCK_WORDS;
     return (probes <= 8 || block_holds(block, hash, 8)) && block_holds(block, hash, probes);
 }
 
+static ALWAYS_INLINE void mark_stale(uint8_t *stale, uint64_t block, bool grew)
+{
+    stale[block / (CHUNK_BYTES / BLOCK_BYTES)] |= grew;
+}
+
 static ALWAYS_INLINE bool take(uint64_t *words, uint64_t blocks, uint8_t *stale, roost_hash hash, uint32_t probes)
 {
     uint64_t block = block_of(hash, blocks);
     bool grew = block_take(words + block * BLOCK_WORDS, hash, probes);
-    stale[block / (CHUNK_BYTES / BLOCK_BYTES)] |= grew;
+    mark_stale(stale, block, grew);
     return grew;
 }
 
@@ -167,7 +178,8 @@ static ALWAYS_INLINE void add_keys_loop(roost_filter *filter, bool *changed, con
 static ALWAYS_INLINE bool contains_one(const roost_filter *filter, roost_hash hash, uint32_t probes)
 {
     const struct bloom_blocks *blocks = &as_const_bloom(filter)->blocks;
-    return holds(blocks->words, blocks->count, hash, probes);
+    const uint64_t *block = blocks->words + block_of(hash, blocks->count) * BLOCK_WORDS;
+    return (probes <= 8 || block_holds(block, hash, 8)) && lone_block_holds(block, hash, probes);
 }
 
 static ALWAYS_INLINE roost_status add_one(roost_filter *filter, bool *changed, roost_hash hash, uint32_t probes)
@@ -175,7 +187,9 @@ static ALWAYS_INLINE roost_status add_one(roost_filter *filter, bool *changed, r
     const struct bloom_blocks *blocks = &as_bloom(filter)->blocks;
     if (__builtin_expect(journal_is_on(filter->journal), 0))
         return bloom_add_and_note(filter, changed, hash);
-    bool grew = take(blocks->words, blocks->count, blocks->stale, hash, probes);
+    uint64_t block = block_of(hash, blocks->count);
+    bool grew = lone_block_take(blocks->words + block * BLOCK_WORDS, hash, probes);
+    mark_stale(blocks->stale, block, grew);
     if (changed)
         *changed = grew;
     return ROOST_OK;
