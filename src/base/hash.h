@@ -112,13 +112,38 @@ static inline uint128 hash_to_number(roost_hash hash)
  * The hash of one number: what a single entry weighs in an additive digest. It is paid on every add, so it is three
  * multiplications instead of XXH3's dozen: the number is mixed once, then folded under two keys for the two halves.
  */
+struct number_mixers {
+    uint64_t low_key, mixer, high_key, low, unused, high; /* what is used at the same time is not side by side */
+};
+extern const struct number_mixers number_mixers __attribute__((visibility("hidden"))); /* as hash_multipliers */
+
+static ALWAYS_INLINE roost_hash halves_of_number(uint64_t seed, uint64_t number)
+{
+    uint64_t mixed = (number ^ seed) * number_mixers.mixer;
+    mixed ^= mixed >> 32;
+    return (roost_hash){multiply_and_fold(mixed ^ number_mixers.low_key, number_mixers.low),
+                        multiply_and_fold(mixed ^ number_mixers.high_key, number_mixers.high)};
+}
+
 static inline uint128 hash_number(uint64_t seed, uint64_t number)
 {
-    uint64_t mixed = (number ^ seed) * UINT64_C(0x9e3779b97f4a7c15);
-    mixed ^= mixed >> 32;
-    uint64_t low = multiply_and_fold(mixed ^ UINT64_C(0xa0761d6478bd642f), UINT64_C(0xe7037ed1a0b428db));
-    uint64_t high = multiply_and_fold(mixed ^ UINT64_C(0x8ebc6af09c88c6e3), UINT64_C(0x589965cc75374cc3));
-    return (uint128)high << 64 | low;
+    return hash_to_number(halves_of_number(seed, number));
+}
+
+/* Adds a hash to a sum of hashes, and subtracts it. For calls with one key: for a sum of 128 bits at once gcc saves
+   registers that it does not use. */
+static ALWAYS_INLINE void add_to_sum(uint128 *sum, roost_hash hash)
+{
+    uint64_t low = (uint64_t)*sum, high = (uint64_t)(*sum >> 64);
+    bool carry = __builtin_add_overflow(low, hash.low, &low);
+    *sum = (uint128)(high + hash.high + carry) << 64 | low;
+}
+
+static ALWAYS_INLINE void subtract_from_sum(uint128 *sum, roost_hash hash)
+{
+    uint64_t low = (uint64_t)*sum, high = (uint64_t)(*sum >> 64);
+    bool borrow = __builtin_sub_overflow(low, hash.low, &low);
+    *sum = (uint128)(high - hash.high - borrow) << 64 | low;
 }
 
 static inline uint64_t checksum_bytes(const void *bytes, size_t size)

@@ -10,7 +10,7 @@ struct kick;
 
 /*
  * Invariants (cuckoo_table_check): `filled` counts the slots that are not 0; without tags no class is held twice, in
- * slots and stash together; the bits behind the last slot are 0.
+ * slots and stash together, and buckets fill from the front; the bits behind the last slot are 0.
  */
 struct cuckoo_table {
     struct cuckoo_geometry geometry; /* of the classes */
@@ -26,10 +26,12 @@ struct cuckoo_table {
     uint64_t copy_token;  /* the same in both while one is an incremental copy of the other */
     uint64_t moves;       /* grows whenever entries move to other slots, so that an incremental walk may miss them */
     uint32_t most_kicks;
-    int form;             /* which way of reading a bucket fits */
-    int plain_form;       /* the same where classes and slots have one geometry, outside series; else OTHER_FORM */
-    uint32_t bucket_bits; /* of the slots of a bucket */
-    uint64_t ones, tops;  /* 1, and the top bit, of each lane of a bucket of up to 64 bits */
+    int form;              /* which way of reading a bucket fits */
+    int plain_form;        /* the same where classes and slots have one geometry, outside series; else OTHER_FORM */
+    uint32_t bucket_bits;  /* of the slots of a bucket */
+    uint32_t bucket_bytes; /* the same in bytes, where they are whole ones */
+    uint64_t fingerprints; /* how many there are in the geometry of classes; for a table outside a series */
+    uint64_t ones, tops;   /* 1, and the top bit, of each lane of a bucket of up to 64 bits */
     uint128 wide_ones, wide_tops; /* the same for wider ones */
 };
 

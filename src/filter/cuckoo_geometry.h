@@ -170,6 +170,14 @@ static ALWAYS_INLINE uint64_t class_key(struct place place, struct cuckoo_geomet
     return (u < v ? u : v) << geometry.bits | place.fingerprint;
 }
 
+/* The same outside a series, from one bucket. (Where u is 0, so is the other name or it is larger.) */
+static ALWAYS_INLINE uint64_t plain_class_key(uint32_t bucket, uint32_t fingerprint, uint32_t buckets, uint32_t bits)
+{
+    uint32_t sum = pair_sum(fingerprint, buckets), odd = sum & 1;
+    uint32_t u = subtract_modulo(bucket, pair_middle(sum), buckets), v = buckets - u - odd;
+    return (uint64_t)(u < v ? u : v) << bits | fingerprint;
+}
+
 /* How many pairs of buckets a class key can name. */
 static inline uint64_t class_pairs(struct cuckoo_geometry geometry)
 {

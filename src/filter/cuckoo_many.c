@@ -162,13 +162,10 @@ struct lanes {
 };
 
 /* A free slot of a bucket, if there is one; else what is written is what was there. */
-static ALWAYS_INLINE bool take_slot_of_four(struct cuckoo_table *table, uint32_t bucket, uint32_t four,
-                                            uint32_t fingerprint)
+static ALWAYS_INLINE bool take_slot_of_four(struct cuckoo_table *table, struct four_bytes four, uint32_t fingerprint)
 {
-    bool full = four >> 24 != 0; /* buckets fill from the front */
-    uint32_t behind_last = highest_bit((uint64_t)(four << 8 | 0xff)) & 24;
-    store_four_bytes(table, bucket, four | (full ? 0 : fingerprint) << behind_last);
-    touch(table, (uint64_t)bucket * 4);
+    bool full = four.slots >> 24 != 0; /* buckets fill from the front */
+    append_byte(table, four, full ? 0 : fingerprint);
     return !full;
 }
 
@@ -188,7 +185,7 @@ static ALWAYS_INLINE bool take_slot_of_bucket(struct cuckoo_table *table, enum f
                                               uint32_t bucket, uint32_t fingerprint)
 {
     if (form == FOUR_BYTES)
-        return take_slot_of_four(table, bucket, load_four_bytes(table, bucket), fingerprint);
+        return take_slot_of_four(table, (struct four_bytes){bucket, load_four_bytes(table, bucket)}, fingerprint);
     if (form == ONE_WORD)
         return take_slot_of_word(table, lanes, bucket, fingerprint);
     int offset = find_slot(table, form, bucket, 0);
@@ -220,19 +217,10 @@ static ALWAYS_INLINE uint32_t fill_first_bucket(struct cuckoo_table *table, enum
     return left;
 }
 
-/* Into the emptier of two buckets of four: the one that is the smaller number. */
-static ALWAYS_INLINE bool take_slot_of_fours(struct cuckoo_table *table, uint32_t bucket, uint32_t other,
-                                             uint32_t fingerprint)
-{
-    uint32_t four = load_four_bytes(table, bucket), other_four = load_four_bytes(table, other);
-    bool second = other_four < four;
-    return take_slot_of_four(table, second ? other : bucket, second ? other_four : four, fingerprint);
-}
-
 static ALWAYS_INLINE bool take_slot_of_pair(struct cuckoo_table *table, enum form form, struct place place)
 {
     if (form == FOUR_BYTES)
-        return take_slot_of_fours(table, place.bucket, place.other, place.fingerprint);
+        return take_slot_of_four(table, emptier_four_bytes(table, place.bucket, place.other), place.fingerprint);
     return take_free_slot(table, form, place, place.fingerprint);
 }
 
@@ -313,15 +301,11 @@ bool cuckoo_keys_of_gaps(uint64_t *numbers, struct key_places *places, uint32_t 
     return plain_keys_of_gaps(numbers, places, count, next, geometry.buckets, geometry.bits);
 }
 
-/* Entries become their keys. (Where u is 0, so is the other name or it is larger.) */
+/* Entries become their keys. */
 static ALWAYS_INLINE void plain_keys(uint64_t *entries, uint32_t count, uint32_t buckets, uint32_t bits)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t bucket = (uint32_t)(entries[i] >> 32), fingerprint = (uint32_t)entries[i];
-        uint32_t sum = pair_sum(fingerprint, buckets), odd = sum & 1;
-        uint32_t u = subtract_modulo(bucket, pair_middle(sum), buckets), v = buckets - u - odd;
-        entries[i] = (uint64_t)(u < v ? u : v) << bits | fingerprint;
-    }
+    for (uint32_t i = 0; i < count; i++)
+        entries[i] = plain_class_key((uint32_t)(entries[i] >> 32), (uint32_t)entries[i], buckets, bits);
 }
 
 static ALWAYS_INLINE uint32_t keys_in_form(const struct cuckoo_table *table, enum form form, uint32_t *row,

@@ -24,7 +24,13 @@ enum form {
     TAGGED_64,
     FOUR_TAGGED, /* four slots of 64 bits: the most common table with tags */
     OTHER_FORM,  /* in plain_form: none of these says it all */
+    WHOLE_BYTES, /* of no table: ONE_WORD where buckets start at whole bytes, for loops that make use of it */
 };
+
+static inline bool has_whole_bytes(const struct cuckoo_table *table)
+{
+    return table->bucket_bits % 8 == 0;
+}
 
 static ALWAYS_INLINE bool is_tagged(enum form form)
 {
@@ -75,9 +81,10 @@ static inline void slot_write(struct cuckoo_table *table, uint32_t bucket, uint3
 }
 
 /* The same for slots that are words. */
-static inline void write_tagged_64(struct cuckoo_table *table, uint32_t bucket, uint32_t offset, uint64_t word)
+static ALWAYS_INLINE void write_tagged_64(struct cuckoo_table *table, enum form form, uint32_t bucket, uint32_t offset,
+                                          uint64_t word)
 {
-    uint64_t byte = (bucket_start(table, bucket) + offset) / 8;
+    uint64_t byte = ((form == FOUR_TAGGED ? (uint64_t)bucket * 256 : bucket_start(table, bucket)) + offset) / 8;
     touch(table, byte);
     store_word(table->slots.bytes + byte, word);
 }
@@ -167,6 +174,20 @@ static inline uint64_t load_pair_of_four_bytes(const struct cuckoo_table *table,
     return (uint64_t)load_four_bytes(table, place.other) << 32 | load_four_bytes(table, place.bucket);
 }
 
+/* Whether a lane of two buckets of four bytes is the fingerprint. */
+static ALWAYS_INLINE bool any_of_eight_bytes(const struct cuckoo_table *table, struct place place)
+{
+#if defined(__SSE2__) /* a third less instructions than in a word */
+    int32_t wanted = (int32_t)(place.fingerprint * (uint32_t)EIGHT_ONES), first, second;
+    memcpy(&first, table->slots.bytes + (size_t)place.bucket * 4, sizeof first);
+    memcpy(&second, table->slots.bytes + (size_t)place.other * 4, sizeof second);
+    __m128i pair = _mm_unpacklo_epi32(_mm_cvtsi32_si128(first), _mm_cvtsi32_si128(second));
+    return (_mm_movemask_epi8(_mm_cmpeq_epi8(pair, _mm_set1_epi32(wanted))) & 0xff) != 0;
+#else
+    return match_lanes(load_pair_of_four_bytes(table, place), place.fingerprint, EIGHT_ONES, EIGHT_TOPS) != 0;
+#endif
+}
+
 static inline uint64_t load_tagged(const uint8_t *bytes, uint32_t width)
 {
     uint64_t word = load_word(bytes);
@@ -185,9 +206,10 @@ static ALWAYS_INLINE uint32_t slots_with(const uint8_t *slots, uint32_t size, ui
 
 /*
  * The same for four slots of 64 bits, the most common table: their lower halves are put side by side and compared at
- * once, with instructions that every x86-64 has, or with NEON.
+ * once, with instructions that every x86-64 has, or with NEON. For two buckets what was compared is put together before
+ * it becomes bits, to which NEON has a long way.
  */
-#ifdef HAS_NEON
+#if defined(HAS_NEON)
 static ALWAYS_INLINE uint32x4_t four_compared(const uint8_t *slots, uint32_t unused, uint32_t wanted)
 {
     uint32x4_t first = vreinterpretq_u32_u8(vld1q_u8(slots)), second = vreinterpretq_u32_u8(vld1q_u8(slots + 16));
@@ -195,29 +217,48 @@ static ALWAYS_INLINE uint32x4_t four_compared(const uint8_t *slots, uint32_t unu
     return vceqq_u32(shifted, vdupq_n_u32(wanted));
 }
 
-/* Of two buckets. To a bit for each lane NEON has a long way only, so what was compared is put together first. */
+static ALWAYS_INLINE uint32_t four_slots_with(const uint8_t *slots, uint32_t unused, uint32_t wanted)
+{
+    const uint32x4_t bits = {1, 2, 4, 8};
+    return vaddvq_u32(vandq_u32(four_compared(slots, unused, wanted), bits));
+}
+
 static ALWAYS_INLINE bool any_of_two_fours(const uint8_t *slots, const uint8_t *others, uint32_t unused,
                                            uint32_t wanted)
 {
     return vmaxvq_u32(four_compared(slots, unused, wanted) | four_compared(others, unused, wanted)) != 0;
 }
-#endif
-
-static ALWAYS_INLINE uint32_t four_slots_with(const uint8_t *slots, uint32_t unused, uint32_t wanted)
-{
-#if defined(HAS_NEON)
-    const uint32x4_t bits = {1, 2, 4, 8};
-    return vaddvq_u32(vandq_u32(four_compared(slots, unused, wanted), bits));
 #elif defined(__SSE2__)
+static ALWAYS_INLINE __m128 four_compared(const uint8_t *slots, uint32_t unused, uint32_t wanted)
+{
     __m128 first = _mm_loadu_ps((const float *)slots), second = _mm_loadu_ps((const float *)(slots + 16));
     __m128i halves = _mm_castps_si128(_mm_shuffle_ps(first, second, _MM_SHUFFLE(2, 0, 2, 0)));
     __m128i shifted = _mm_sll_epi32(halves, _mm_cvtsi32_si128((int)unused));
-    __m128i equal = _mm_cmpeq_epi32(shifted, _mm_set1_epi32((int)wanted));
-    return (uint32_t)_mm_movemask_ps(_mm_castsi128_ps(equal));
-#else
-    return slots_with(slots, 4, 64, unused, wanted);
-#endif
+    return _mm_castsi128_ps(_mm_cmpeq_epi32(shifted, _mm_set1_epi32((int)wanted)));
 }
+
+static ALWAYS_INLINE uint32_t four_slots_with(const uint8_t *slots, uint32_t unused, uint32_t wanted)
+{
+    return (uint32_t)_mm_movemask_ps(four_compared(slots, unused, wanted));
+}
+
+static ALWAYS_INLINE bool any_of_two_fours(const uint8_t *slots, const uint8_t *others, uint32_t unused,
+                                           uint32_t wanted)
+{
+    return _mm_movemask_ps(_mm_or_ps(four_compared(slots, unused, wanted), four_compared(others, unused, wanted))) != 0;
+}
+#else
+static ALWAYS_INLINE uint32_t four_slots_with(const uint8_t *slots, uint32_t unused, uint32_t wanted)
+{
+    return slots_with(slots, 4, 64, unused, wanted);
+}
+
+static ALWAYS_INLINE bool any_of_two_fours(const uint8_t *slots, const uint8_t *others, uint32_t unused,
+                                           uint32_t wanted)
+{
+    return (four_slots_with(slots, unused, wanted) | four_slots_with(others, unused, wanted)) != 0;
+}
+#endif
 
 /* Which slots of a bucket have the fingerprint, a bit for each; all are compared, without a branch on any. */
 static ALWAYS_INLINE uint32_t tagged_with(const struct cuckoo_table *table, enum form form, uint32_t bucket,
@@ -257,9 +298,26 @@ static ALWAYS_INLINE int find_slot(const struct cuckoo_table *table, enum form f
     return offset == NO_SLOT ? NO_SLOT : offset + (int)half;
 }
 
-static ALWAYS_INLINE uint64_t match_one_word(const struct cuckoo_table *table, uint64_t bit, uint32_t fingerprint)
+/* The address of a bucket of one word, and how far the bucket is above it. */
+static ALWAYS_INLINE uint8_t *bytes_of_bucket(const struct cuckoo_table *table, enum form form, uint32_t bucket,
+                                              uint32_t *shift)
 {
-    return match_lanes(load_one_word(table, bit), fingerprint, table->ones, table->tops);
+    uint64_t bit = form == WHOLE_BYTES ? 0 : bucket_start(table, bucket);
+    *shift = (uint32_t)bit & 7;
+    return table->slots.bytes + (form == WHOLE_BYTES ? (uint64_t)bucket * table->bucket_bytes : bit / 8);
+}
+
+static ALWAYS_INLINE uint64_t load_bucket(const struct cuckoo_table *table, enum form form, uint32_t bucket)
+{
+    uint32_t shift;
+    const uint8_t *bytes = bytes_of_bucket(table, form, bucket, &shift);
+    return load_word(bytes) >> shift;
+}
+
+static ALWAYS_INLINE uint64_t match_one_word(const struct cuckoo_table *table, enum form form, uint32_t bucket,
+                                             uint32_t fingerprint)
+{
+    return match_lanes(load_bucket(table, form, bucket), fingerprint, table->ones, table->tops);
 }
 
 static ALWAYS_INLINE uint128 match_two_words(const struct cuckoo_table *table, uint64_t bit, uint32_t fingerprint)
@@ -291,7 +349,9 @@ static ALWAYS_INLINE struct cuckoo_geometry plain_geometry(const struct cuckoo_t
 
 static ALWAYS_INLINE struct place plain_place(const struct cuckoo_table *table, enum form form, roost_hash hash)
 {
-    return place_of_hash(hash, plain_geometry(table, form));
+    uint64_t fingerprints = form == FOUR_BYTES ? 255 : table->fingerprints;
+    return place_in((uint32_t)scale_to_range(hash.low, table->geometry.buckets),
+                    1 + (uint32_t)scale_to_range(hash.high, fingerprints), plain_geometry(table, form));
 }
 
 /*
@@ -300,48 +360,78 @@ static ALWAYS_INLINE struct place plain_place(const struct cuckoo_table *table, 
  */
 static ALWAYS_INLINE bool find_in_pair(const struct cuckoo_table *table, enum form form, struct place place)
 {
-#ifdef HAS_NEON
     if (form == FOUR_TAGGED) {
         const uint32_t unused = 32 - table->shape.bits;
         return any_of_two_fours(table->slots.bytes + (size_t)place.bucket * 32,
                                 table->slots.bytes + (size_t)place.other * 32, unused, place.fingerprint << unused);
     }
-#endif
     if (is_tagged(form))
         return (tagged_with(table, form, place.bucket, place.fingerprint) |
                 tagged_with(table, form, place.other, place.fingerprint)) != 0;
     if (form == FOUR_BYTES)
-        return match_lanes(load_pair_of_four_bytes(table, place), place.fingerprint, EIGHT_ONES, EIGHT_TOPS) != 0;
-    if (form == ONE_WORD)
-        return (match_one_word(table, bucket_start(table, place.bucket), place.fingerprint) |
-                match_one_word(table, bucket_start(table, place.other), place.fingerprint)) != 0;
+        return any_of_eight_bytes(table, place);
+    if (form == ONE_WORD || form == WHOLE_BYTES)
+        return (match_one_word(table, form, place.bucket, place.fingerprint) |
+                match_one_word(table, form, place.other, place.fingerprint)) != 0;
     return find_in_wide_pair(table, form, place);
 }
 
 /*
- * Into the emptier of the two buckets, which leaves fewer pairs that are both full. Buckets fill from the front, so the
- * emptier is the one whose first free slot comes first. Which one it is cannot be predicted, so there is no branch on
- * it. A bucket of four bytes is written whole: the next load of it would wait for a single byte.
+ * Into the emptier of the two buckets, which leaves fewer pairs that are both full. Which one it is cannot be predicted,
+ * so there is no branch on it. Buckets of tables without tags fill from the front: of two such, the emptier is the
+ * smaller number, or as full as the other. Of four bytes the last one tells whether they are full.
  */
-static ALWAYS_INLINE bool take_free_slot(struct cuckoo_table *table, enum form form, struct place place, uint64_t word)
+struct four_bytes {
+    uint32_t bucket, slots;
+};
+
+static ALWAYS_INLINE struct four_bytes emptier_four_bytes(const struct cuckoo_table *table, uint32_t bucket,
+                                                          uint32_t other)
+{
+    uint32_t slots = load_four_bytes(table, bucket), other_slots = load_four_bytes(table, other);
+    bool second = other_slots < slots;
+    return (struct four_bytes){second ? other : bucket, second ? other_slots : slots};
+}
+
+/* Writes a fingerprint behind the last one; 0 changes nothing. All of the bucket is written: the next load of it would
+   wait for a single byte. */
+static ALWAYS_INLINE void append_byte(struct cuckoo_table *table, struct four_bytes four, uint32_t fingerprint)
+{
+    uint32_t behind_last = highest_bit((uint64_t)(four.slots << 8 | 0xff)) & 24;
+    store_four_bytes(table, four.bucket, four.slots | fingerprint << behind_last);
+    touch(table, (uint64_t)four.bucket * 4);
+}
+
+static ALWAYS_INLINE bool take_byte(struct cuckoo_table *table, struct place place)
+{
+    struct four_bytes four = emptier_four_bytes(table, place.bucket, place.other);
+    bool full = four.slots >> 24 != 0;
+    if (!full)
+        append_byte(table, four, place.fingerprint);
+    return !full;
+}
+
+static ALWAYS_INLINE bool take_lane(struct cuckoo_table *table, enum form form, struct place place)
+{
+    const uint64_t mask = table->tops | (table->tops - table->ones);
+    uint64_t first = load_bucket(table, form, place.bucket) & mask;
+    uint64_t second = load_bucket(table, form, place.other) & mask;
+    uint32_t bucket = second < first ? place.other : place.bucket, shift;
+    uint64_t free = match_lanes(second < first ? second : first, 0, table->ones, table->tops);
+    if (!free)
+        return false;
+    uint8_t *bytes = bytes_of_bucket(table, form, bucket, &shift);
+    uint32_t offset = lowest_bit(free) - (table->shape.bits - 1);
+    store_word(bytes, load_word(bytes) | (uint64_t)place.fingerprint << offset << shift);
+    touch(table, (uint64_t)(bytes - table->slots.bytes));
+    return true;
+}
+
+/* The emptier is the one whose first free slot comes first. */
+static ALWAYS_INLINE bool take_slot(struct cuckoo_table *table, enum form form, struct place place, uint64_t word)
 {
     uint32_t first, second; /* offsets; those that stand for none are larger than all others */
-    uint64_t pair = 0;
-    if (form == FOUR_BYTES) {
-        pair = load_pair_of_four_bytes(table, place);
-        uint64_t free = ~(((pair & ~EIGHT_TOPS) + ~EIGHT_TOPS) | pair) & EIGHT_TOPS; /* exact in every lane */
-        if (!free)
-            return false;
-        first = lowest_bit((free & UINT32_MAX) | UINT64_C(1) << 63);
-        second = lowest_bit(free >> 32 | UINT64_C(1) << 63);
-    } else if (form == ONE_WORD) {
-        uint64_t free = match_one_word(table, bucket_start(table, place.bucket), 0);
-        uint64_t other_free = match_one_word(table, bucket_start(table, place.other), 0);
-        if (!(free | other_free))
-            return false;
-        first = (free ? lowest_bit(free) : 64) - (table->shape.bits - 1);
-        second = (other_free ? lowest_bit(other_free) : 64) - (table->shape.bits - 1);
-    } else if (is_tagged(form)) {
+    if (is_tagged(form)) {
         uint32_t free = tagged_with(table, form, place.bucket, 0);
         uint32_t other_free = tagged_with(table, form, place.other, 0);
         if (!(free | other_free))
@@ -357,16 +447,21 @@ static ALWAYS_INLINE bool take_free_slot(struct cuckoo_table *table, enum form f
     uint32_t take_second = -(uint32_t)(second < first);
     uint32_t bucket = place.bucket ^ ((place.bucket ^ place.other) & take_second);
     uint32_t offset = first ^ ((first ^ second) & take_second);
-    if (form == FOUR_BYTES) {
-        store_four_bytes(table, bucket, (uint32_t)(pair >> (take_second & 32)) | place.fingerprint << (offset & 24));
-        touch(table, (uint64_t)bucket * 4);
-    } else if (is_tagged(form) && tagged_width(form) == 64) {
-        write_tagged_64(table, bucket, offset, word);
-    } else {
+    if (is_tagged(form) && tagged_width(form) == 64)
+        write_tagged_64(table, form, bucket, offset, word);
+    else
         slot_write(table, bucket, offset, word);
-    }
-    table->filled++;
     return true;
+}
+
+static ALWAYS_INLINE bool take_free_slot(struct cuckoo_table *table, enum form form, struct place place, uint64_t word)
+{
+    bool took = form == FOUR_BYTES                        ? take_byte(table, place)
+                : form == ONE_WORD || form == WHOLE_BYTES ? take_lane(table, form, place)
+                                                          : take_slot(table, form, place, word);
+    if (__builtin_expect(took, 1))
+        table->filled++;
+    return took;
 }
 
 #endif

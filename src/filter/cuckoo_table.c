@@ -204,6 +204,8 @@ static bool init_spread(struct cuckoo_table *table, struct cuckoo_geometry geome
                                    .form = form_for(shape),
                                    .plain_form = OTHER_FORM,
                                    .bucket_bits = slot_width(shape) * shape.bucket_size,
+                                   .bucket_bytes = slot_width(shape) * shape.bucket_size / 8,
+                                   .fingerprints = (UINT64_C(1) << geometry.bits) - 1,
                                    .stash.tagged = geometry.tag_bits > 0};
     if ((geometry.level | geometry.extra_bits | (uint32_t)spread) == 0)
         table->plain_form = table->form;
@@ -518,6 +520,7 @@ static ALWAYS_INLINE void contains_loop(const struct cuckoo_table *table, enum f
     }
 CONTAINS(contains_four_bytes, FOUR_BYTES, roost_hash, keys, NULL)
 CONTAINS(contains_one_word, ONE_WORD, roost_hash, keys, NULL)
+CONTAINS(contains_whole_bytes, WHOLE_BYTES, roost_hash, keys, NULL)
 CONTAINS(contains_tagged, FOUR_TAGGED, roost_hash, keys, NULL)
 CONTAINS(contains_any, (enum form)table->form, roost_hash, keys, NULL)
 CONTAINS(nested_one_word, ONE_WORD, struct nested_place, NULL, keys)
@@ -532,7 +535,7 @@ static void contains_plain(const struct cuckoo_table *table, bool *found, const 
         contains_four_bytes(table, found, hashes, count);
         break;
     case ONE_WORD:
-        contains_one_word(table, found, hashes, count);
+        (has_whole_bytes(table) ? contains_whole_bytes : contains_one_word)(table, found, hashes, count);
         break;
     case FOUR_TAGGED:
         contains_tagged(table, found, hashes, count);
@@ -602,7 +605,7 @@ static ALWAYS_INLINE bool has_free_slot(const struct cuckoo_table *table, enum f
     if (form == FOUR_BYTES)
         return load_four_bytes(table, bucket) >> 24 == 0;
     if (form == ONE_WORD)
-        return match_one_word(table, bucket_start(table, bucket), 0) != 0;
+        return match_one_word(table, ONE_WORD, bucket, 0) != 0;
     return find_slot(table, form, bucket, 0) != NO_SLOT;
 }
 
@@ -1051,6 +1054,20 @@ static bool held_once(const struct cuckoo_table *table, struct place place)
     return copies == 1;
 }
 
+/* Whether free slots come after all others. */
+static bool fills_from_front(const struct cuckoo_table *table, uint32_t row)
+{
+    uint64_t words[8];
+    uint32_t filled = 0;
+    cuckoo_table_words(table, row, words);
+    while (filled < table->shape.bucket_size && words[filled])
+        filled++;
+    for (uint32_t slot = filled; slot < table->shape.bucket_size; slot++)
+        if (words[slot])
+            return false;
+    return true;
+}
+
 static bool padding_is_zero(const struct cuckoo_table *table)
 {
     uint64_t end = bucket_start(table, table->shape.buckets);
@@ -1085,6 +1102,8 @@ bool cuckoo_table_check(const struct cuckoo_table *table)
         uint32_t fingerprints[8], count = cuckoo_table_bucket(table, row, fingerprints);
         filled += count;
         if (count && cuckoo_table_next_row(table, row) != row)
+            return false;
+        if (table->geometry.tag_bits == 0 && !fills_from_front(table, row))
             return false;
         for (uint32_t i = 0; i < count; i++)
             if (table->geometry.tag_bits == 0 && !held_once(table, cuckoo_table_place(table, row, fingerprints[i])))

@@ -318,19 +318,32 @@ static ALWAYS_INLINE const struct hash_seed *seed_of_gcuckoo(const roost_filter 
 static ALWAYS_INLINE bool contains_plain(const roost_filter *filter, enum form form, roost_hash hash)
 {
     const struct cuckoo_table *table = &as_const_gcuckoo(filter)->table;
-    return is_plain(table, form) ? find_in_pair(table, form, plain_place(table, form, hash))
-                                 : cuckoo_table_contains_hash(table, hash);
+    return __builtin_expect(table->stash.count == 0, 1) ? find_in_pair(table, form, plain_place(table, form, hash))
+                                                        : cuckoo_table_contains_hash(table, hash);
 }
 
-/* Both buckets are full, and what is in them stays there. */
-static __attribute__((noinline)) roost_status add_without_room(struct gcuckoo *gcuckoo, bool *changed,
-                                                               struct place place)
+/* After a new class was put: into the digest. */
+static ALWAYS_INLINE roost_status count_added(struct gcuckoo *gcuckoo, bool *changed, uint64_t key)
 {
-    roost_status status = add_to_stash(gcuckoo, &place);
-    if (status == ROOST_OK)
-        count_classes(gcuckoo, &place, 1);
+    add_to_sum(&gcuckoo->sum, halves_of_number(gcuckoo->own.hash_seed.seed, key));
     if (changed)
-        *changed = status == ROOST_OK;
+        *changed = true;
+    return ROOST_OK;
+}
+
+/* Both buckets of a new class are full. */
+static __attribute__((noinline)) roost_status add_by_force(struct gcuckoo *gcuckoo, bool *changed, uint32_t bucket,
+                                                           uint32_t fingerprint)
+{
+    struct cuckoo_table *table = &gcuckoo->table;
+    const struct place place = place_in(bucket, fingerprint, table->geometry);
+    roost_status status = ROOST_OK;
+    if (cuckoo_table_displace(table, place, fingerprint, &gcuckoo->own.random) == PUT_NO_ROOM)
+        status = add_to_stash(gcuckoo, &place);
+    if (status == ROOST_OK)
+        return count_added(gcuckoo, changed, class_key(place, table->geometry));
+    if (changed)
+        *changed = false;
     return status;
 }
 
@@ -338,17 +351,17 @@ static ALWAYS_INLINE roost_status add_plain(roost_filter *filter, bool *changed,
 {
     struct gcuckoo *gcuckoo = as_gcuckoo(filter);
     struct cuckoo_table *table = &gcuckoo->table;
-    if (!is_plain(table, form) || __builtin_expect(journal_is_on(filter->journal), 0))
+    if (__builtin_expect(table->stash.count > 0, 0) || __builtin_expect(journal_is_on(filter->journal), 0))
         return gcuckoo_add_one(filter, changed, hash);
     struct place place = plain_place(table, form, hash);
-    enum put_result result = put_plain(table, form, place, place.fingerprint, &gcuckoo->own.random);
-    if (__builtin_expect(result == PUT_NO_ROOM, 0))
-        return add_without_room(gcuckoo, changed, place);
-    if (result == PUT_NEW)
-        gcuckoo->sum += hash_number(gcuckoo->own.hash_seed.seed, class_key(place, plain_geometry(table, form)));
-    if (changed)
-        *changed = result == PUT_NEW;
-    return ROOST_OK;
+    if (find_in_pair(table, form, place)) {
+        if (changed)
+            *changed = false;
+        return ROOST_OK;
+    }
+    if (__builtin_expect(!take_free_slot(table, form, place, place.fingerprint), 0))
+        return add_by_force(gcuckoo, changed, place.bucket, place.fingerprint);
+    return count_added(gcuckoo, changed, key_in_plain(table, form, place));
 }
 
 #define CALLS(suffix, form)                                                                                            \
@@ -369,16 +382,18 @@ static ALWAYS_INLINE roost_status add_plain(roost_filter *filter, bool *changed,
         .contains_keys = contains_keys_by_batch,                                                                       \
         .add_keys = add_keys_by_batch};
 CALLS(_of_four_bytes, FOUR_BYTES)
+CALLS(_of_whole_bytes, WHOLE_BYTES)
 CALLS(_of_one_word, ONE_WORD)
 
 static const struct filter_calls calls_of_any = {
     .contains = gcuckoo_contains_one, .add = gcuckoo_add_one, .remove = remove_by_batch, KEYS_BY_HASH};
 
+/* A table outside a series has one layout for ever. */
 static const struct filter_calls *calls_for(const struct cuckoo_table *table)
 {
-    return table->plain_form == FOUR_BYTES ? &calls_of_four_bytes
-           : table->plain_form == ONE_WORD ? &calls_of_one_word
-                                           : &calls_of_any;
+    if (table->plain_form == ONE_WORD)
+        return has_whole_bytes(table) ? &calls_of_whole_bytes : &calls_of_one_word;
+    return table->plain_form == FOUR_BYTES ? &calls_of_four_bytes : &calls_of_any;
 }
 
 static void gcuckoo_contains_nested(const roost_filter *filter, bool *found, const struct nested_place *places,

@@ -50,7 +50,8 @@ bool has_memory_for(const struct observed *filter, uint64_t more)
 
 uint128 entry_hash(const struct observed *filter, struct entry entry)
 {
-    return hash_of_entry(filter->base.config->seed, entry.key, filter->actors.list[entry.number].id, entry.counter);
+    return hash_to_number(
+        hash_of_entry(filter->base.config->seed, entry.key, filter->actors.list[entry.number].id, entry.counter));
 }
 
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */

@@ -134,13 +134,13 @@ static inline const struct observed *as_const_observed(const roost_filter *filte
 /* What an entry weighs in the digest. */
 uint128 entry_hash(const struct observed *filter, struct entry entry);
 
-static ALWAYS_INLINE uint128 hash_of_entry(uint64_t seed, uint64_t key, uint64_t actor, uint32_t counter)
+static ALWAYS_INLINE roost_hash hash_of_entry(uint64_t seed, uint64_t key, uint64_t actor, uint32_t counter)
 {
     uint8_t bytes[24];
     store_word(bytes, key);
     store_word(bytes + 8, actor);
     store_word(bytes + 16, counter);
-    return hash_to_number(hash_bytes(seed, bytes, sizeof bytes));
+    return hash_bytes(seed, bytes, sizeof bytes);
 }
 
 typedef void entry_visitor(void *context, struct entry entry);

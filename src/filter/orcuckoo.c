@@ -506,7 +506,7 @@ static ALWAYS_INLINE struct place place_in_set(const struct orcuckoo *filter, ro
 
 static ALWAYS_INLINE uint64_t key_in_set(const struct orcuckoo *filter, struct place place)
 {
-    return class_key(place, plain_geometry(&filter->table, FOUR_TAGGED));
+    return key_in_plain(&filter->table, FOUR_TAGGED, place);
 }
 
 /* The actor has the dot that comes next, and a slot may carry it. */
@@ -516,14 +516,27 @@ static ALWAYS_INLINE bool is_ready(const struct observed *observed)
            __builtin_expect(observed->actors.list[observed->number].index != NO_INDEX, 1);
 }
 
+/* All but the journal. */
 static ALWAYS_INLINE void count_new(struct orcuckoo *filter, uint64_t key)
 {
     struct observed *observed = &filter->observed;
     actors_entered_slot(&observed->actors, observed->number);
     continue_run(observed);
-    observed->sum += hash_of_entry(filter->own.hash_seed.seed, key, observed->actor, observed->counter);
-    note_change(observed, CHANGE_LIVE, key, observed->number, observed->counter);
+    add_to_sum(&observed->sum, hash_of_entry(filter->own.hash_seed.seed, key, observed->actor, observed->counter));
     filter->classes++;
+}
+
+static inline void note_new(struct orcuckoo *filter, uint64_t key)
+{
+    note_change(&filter->observed, CHANGE_LIVE, key, filter->observed.number, filter->observed.counter);
+}
+
+/* What a slot holds of this place with the next dot. */
+static ALWAYS_INLINE uint64_t next_word(const struct orcuckoo *filter, struct place place)
+{
+    const struct observed *observed = &filter->observed;
+    uint64_t tag = slot_tag(filter, observed->actors.list[observed->number].index, observed->counter + 1);
+    return tag << filter->table.shape.bits | place.fingerprint;
 }
 
 /* PUT_NO_ROOM: both buckets are full, and what is in them stays there. PUT_PRESENT: nothing was tried. Relieving the
@@ -531,19 +544,19 @@ static ALWAYS_INLINE void count_new(struct orcuckoo *filter, uint64_t key)
 static ALWAYS_INLINE enum put_result add_to_plain(struct orcuckoo *filter, struct place place)
 {
     struct cuckoo_table *table = &filter->table;
-    const struct observed *observed = &filter->observed;
-    if (!is_plain(table, FOUR_TAGGED) || !is_ready(observed))
+    if (!is_plain(table, FOUR_TAGGED) || !is_ready(&filter->observed) || find_in_pair(table, FOUR_TAGGED, place))
         return PUT_PRESENT;
-    uint64_t tag = slot_tag(filter, observed->actors.list[observed->number].index, observed->counter + 1);
-    uint64_t word = tag << table->shape.bits | place.fingerprint;
-    enum put_result result = put_plain(table, FOUR_TAGGED, place, word, &filter->own.random);
-    if (__builtin_expect(result == PUT_NEW, 1))
-        count_new(filter, key_in_set(filter, place));
-    return result;
+    uint64_t word = next_word(filter, place);
+    if (__builtin_expect(!take_free_slot(table, FOUR_TAGGED, place, word), 0) &&
+        cuckoo_table_displace(table, place, word, &filter->own.random) == PUT_NO_ROOM)
+        return PUT_NO_ROOM;
+    count_new(filter, key_in_set(filter, place));
+    note_new(filter, key_in_set(filter, place));
+    return PUT_NEW;
 }
 
-/* Clears the slot of the only entry of its class. */
-static ALWAYS_INLINE void clear_slot(struct orcuckoo *filter, uint64_t byte, uint64_t key)
+/* Clears the slot of the only entry of its class; all but the journal. */
+static ALWAYS_INLINE struct entry clear_slot(struct orcuckoo *filter, uint64_t byte, uint64_t key)
 {
     struct cuckoo_table *table = &filter->table;
     struct entry entry = entry_of_slot(filter, load_word(table->slots.bytes + byte) >> table->shape.bits, key);
@@ -553,24 +566,46 @@ static ALWAYS_INLINE void clear_slot(struct orcuckoo *filter, uint64_t byte, uin
     table->filled--;
     filter->classes--;
     actors_left_slot(&filter->observed.actors, entry.number);
-    filter->observed.sum -= hash_of_entry(filter->own.hash_seed.seed, key, actor, entry.counter);
-    note_change(&filter->observed, CHANGE_DEAD, key, entry.number, entry.counter);
+    subtract_from_sum(&filter->observed.sum, hash_of_entry(filter->own.hash_seed.seed, key, actor, entry.counter));
+    return entry;
 }
 
-/* False: nothing was tried. Where both buckets are one, its entries are found twice. */
+/* The slots of both buckets with the fingerprint of the place, four bits for each bucket; more than one where this is
+   no work for a short way: several entries, or one that is found twice where both buckets are one. */
+static ALWAYS_INLINE uint32_t slots_in_plain(const struct orcuckoo *filter, struct place place)
+{
+    return tagged_with(&filter->table, FOUR_TAGGED, place.bucket, place.fingerprint) |
+           tagged_with(&filter->table, FOUR_TAGGED, place.other, place.fingerprint) << 4;
+}
+
+static ALWAYS_INLINE bool is_one_at_most(uint32_t slots)
+{
+    return __builtin_expect((slots & (slots - 1)) == 0, 1);
+}
+
+/* The first byte of the only one of them. */
+static ALWAYS_INLINE uint64_t byte_of_slot(uint32_t slots, struct place place)
+{
+    uint64_t bucket = place.bucket ^ ((place.bucket ^ place.other) & -(uint32_t)(slots > 0xf)); /* without a branch */
+    return bucket * 32 + (lowest_bit(slots) & 3) * 8;
+}
+
+static inline void note_removal(struct orcuckoo *filter, struct entry entry)
+{
+    note_change(&filter->observed, CHANGE_DEAD, entry.key, entry.number, entry.counter);
+}
+
+/* False: nothing was tried. */
 static ALWAYS_INLINE bool remove_from_plain(struct orcuckoo *filter, bool *removed, struct place place)
 {
-    const struct cuckoo_table *table = &filter->table;
-    if (!is_plain(table, FOUR_TAGGED))
+    if (!is_plain(&filter->table, FOUR_TAGGED))
         return false;
-    uint32_t found = tagged_with(table, FOUR_TAGGED, place.bucket, place.fingerprint) |
-                     tagged_with(table, FOUR_TAGGED, place.other, place.fingerprint) << 4;
-    if (__builtin_expect((found & (found - 1)) != 0, 0))
+    uint32_t slots = slots_in_plain(filter, place);
+    if (!is_one_at_most(slots))
         return false;
-    uint64_t bucket = place.bucket ^ ((place.bucket ^ place.other) & -(uint32_t)(found > 0xf)); /* without a branch */
-    if (found)
-        clear_slot(filter, bucket * 32 + (lowest_bit(found) & 3) * 8, key_in_set(filter, place));
-    *removed = found != 0;
+    if (slots)
+        note_removal(filter, clear_slot(filter, byte_of_slot(slots, place), key_in_set(filter, place)));
+    *removed = slots != 0;
     return true;
 }
 
@@ -910,39 +945,77 @@ static ALWAYS_INLINE bool contains_of_set(const roost_filter *base, roost_hash h
                                                  : cuckoo_table_contains_hash(&filter->table, hash);
 }
 
-static __attribute__((noinline)) roost_status overflow_set(struct orcuckoo *filter, bool *changed, struct place place)
+/* Of what relieve_if_overfull asks, a plain table can only be full of copies. */
+static ALWAYS_INLINE bool may_be_full_of_copies(const struct orcuckoo *filter)
 {
-    roost_status status = add_without_room(filter, &place);
+    return (filter->table.filled - filter->classes) * 16 > filter->table.filled;
+}
+
+/* What seldom comes after an addition, and is not seldom where there are peers. */
+static __attribute__((noinline)) roost_status finish_addition(struct orcuckoo *filter, uint64_t key)
+{
+    note_new(filter, key);
+    if (may_be_full_of_copies(filter))
+        relieve_if_overfull(filter);
+    return ROOST_OK;
+}
+
+/* Both buckets of a new class are full. */
+static __attribute__((noinline)) roost_status add_by_force(struct orcuckoo *filter, bool *changed, roost_hash hash)
+{
+    struct place place = place_in_set(filter, hash);
+    uint64_t word = next_word(filter, place), key = key_in_set(filter, place);
+    roost_status status = ROOST_OK;
+    if (cuckoo_table_displace(&filter->table, place, word, &filter->own.random) == PUT_NEW) {
+        count_new(filter, key);
+        finish_addition(filter, key);
+    } else {
+        status = add_without_room(filter, &place);
+    }
     if (changed)
         *changed = status == ROOST_OK;
     return status;
 }
 
-/* Of what relieve_if_overfull asks, a plain table can only be full of copies. */
 static ALWAYS_INLINE roost_status add_of_set(roost_filter *base, bool *changed, roost_hash hash)
 {
     struct orcuckoo *filter = as_orcuckoo(base);
     struct place place = place_in_set(filter, hash);
-    enum put_result result = add_to_plain(filter, place);
-    if (result == PUT_PRESENT)
+    if (!is_plain(&filter->table, FOUR_TAGGED) || !is_ready(&filter->observed) ||
+        find_in_pair(&filter->table, FOUR_TAGGED, place))
         return orcuckoo_add_one(base, changed, hash);
-    if (__builtin_expect(result == PUT_NO_ROOM, 0))
-        return overflow_set(filter, changed, place);
-    if (__builtin_expect((filter->table.filled - filter->classes) * 16 > filter->table.filled, 0))
-        relieve_if_overfull(filter);
+    if (__builtin_expect(!take_free_slot(&filter->table, FOUR_TAGGED, place, next_word(filter, place)), 0))
+        return add_by_force(filter, changed, hash);
+    uint64_t key = key_in_set(filter, place);
+    count_new(filter, key);
     if (changed)
         *changed = true;
+    if (__builtin_expect(journal_is_on(base->journal), 0) || __builtin_expect(may_be_full_of_copies(filter), 0))
+        return finish_addition(filter, key);
+    return ROOST_OK;
+}
+
+static __attribute__((noinline)) roost_status finish_removal(struct orcuckoo *filter, uint64_t key, uint32_t number,
+                                                             uint32_t counter)
+{
+    note_removal(filter, (struct entry){number, counter, key});
     return ROOST_OK;
 }
 
 static ALWAYS_INLINE roost_status remove_of_set(roost_filter *base, bool *changed, roost_hash hash)
 {
     struct orcuckoo *filter = as_orcuckoo(base);
-    bool removed;
-    if (!remove_from_plain(filter, &removed, place_in_set(filter, hash)))
+    struct place place = place_in_set(filter, hash);
+    uint32_t slots = is_plain(&filter->table, FOUR_TAGGED) ? slots_in_plain(filter, place) : UINT32_MAX;
+    if (!is_one_at_most(slots))
         return orcuckoo_remove_key(base, changed, hash);
     if (changed)
-        *changed = removed;
+        *changed = slots != 0;
+    if (!slots)
+        return ROOST_OK;
+    struct entry entry = clear_slot(filter, byte_of_slot(slots, place), key_in_set(filter, place));
+    if (__builtin_expect(journal_is_on(base->journal), 0))
+        return finish_removal(filter, entry.key, entry.number, entry.counter);
     return ROOST_OK;
 }
 
