@@ -341,7 +341,7 @@ static roost_status classic_add(roost_filter *filter, bool *changed, roost_hash 
 }
 
 static const struct filter_calls classic_calls = {
-    .contains = classic_contains, .add = classic_add, .remove = remove_by_batch, KEYS_BY_HASH};
+    .contains = classic_contains, .add = classic_add, .remove = remove_by_batch, .key = CALLS_FOR_ANY_KEY};
 
 static const struct filter_calls *calls_for(const struct bloom *bloom)
 {

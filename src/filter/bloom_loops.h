@@ -11,8 +11,7 @@
  * The number of probes is made a constant where it is eight, which lets the compiler drop all that is not needed for
  * full rounds; of more than eight, the first eight are tested alone, which rejects nearly all keys that are absent. In
  * an array larger than the caches each key waits for memory: the line of the key that comes AHEAD keys later is
- * prefetched while this one is tested. Inside the caches prefetching would only cost. Keys that come as bytes are
- * hashed in the same pass; out of cache their hashes wait in a ring.
+ * prefetched while this one is tested. Inside the caches prefetching would only cost.
  *
  * One key at a time, out of cache, the processor itself overlaps the calls of a loop, as many as it holds instructions
  * for. So these calls are short, and no branch depends on the bits: a wrong guess would wait for memory.
@@ -23,8 +22,7 @@
 #include "bloom_array.h"
 #include "key_calls.h"
 
-#define AHEAD      48
-#define KEYS_AHEAD 64
+#define AHEAD 48
 
 #ifndef HAS_LONE_BLOCKS
 #define lone_block_holds block_holds
@@ -118,61 +116,6 @@ static void contains_batch(const struct bloom_blocks *blocks, bool *found, const
         contains_loop(blocks, found, hashes, count, blocks->probes, false);
 }
 
-/* ---- keys as bytes ----------------------------------------------------------------------------------------------- */
-
-static ALWAYS_INLINE roost_hash hash_ahead(const struct hash_seed *seed, const roost_bytes *key, const uint64_t *words,
-                                           uint64_t blocks)
-{
-    roost_hash hash = hash_key(seed, key->data, key->size);
-    prefetch_block(words, blocks, hash);
-    return hash;
-}
-
-static ALWAYS_INLINE void contains_keys_loop(const roost_filter *filter, bool *found, const roost_bytes *keys,
-                                             size_t count, uint32_t probes)
-{
-    const struct bloom_blocks *blocks = &as_const_bloom(filter)->blocks;
-    const struct hash_seed seed = hash_seed_of(filter);
-    const uint64_t *words = blocks->words;
-    uint64_t block_count = blocks->count;
-    roost_hash ring[KEYS_AHEAD];
-    if (!blocks->prefetch) {
-        for (size_t i = 0; i < count; i++)
-            found[i] = holds(words, block_count, hash_key(&seed, keys[i].data, keys[i].size), probes);
-        return;
-    }
-    for (size_t i = 0; i < KEYS_AHEAD && i < count; i++)
-        ring[i] = hash_ahead(&seed, &keys[i], words, block_count);
-    for (size_t i = 0; i < count; i++) {
-        roost_hash *turn = &ring[i % KEYS_AHEAD], hash = *turn;
-        if (i + KEYS_AHEAD < count)
-            *turn = hash_ahead(&seed, &keys[i + KEYS_AHEAD], words, block_count);
-        found[i] = holds(words, block_count, hash, probes);
-    }
-}
-
-static ALWAYS_INLINE void add_keys_loop(roost_filter *filter, bool *changed, const roost_bytes *keys, size_t count,
-                                        uint32_t probes)
-{
-    const struct bloom_blocks *blocks = &as_bloom(filter)->blocks;
-    const struct hash_seed seed = hash_seed_of(filter);
-    uint64_t *words = blocks->words, block_count = blocks->count;
-    uint8_t *stale = blocks->stale;
-    bool prefetch = blocks->prefetch;
-    roost_hash ring[KEYS_AHEAD];
-    for (size_t i = 0; prefetch && i < KEYS_AHEAD && i < count; i++)
-        ring[i] = hash_ahead(&seed, &keys[i], words, block_count);
-    for (size_t i = 0; i < count; i++) {
-        roost_hash *turn = &ring[i % KEYS_AHEAD];
-        roost_hash hash = prefetch ? *turn : hash_key(&seed, keys[i].data, keys[i].size);
-        if (prefetch && i + KEYS_AHEAD < count)
-            *turn = hash_ahead(&seed, &keys[i + KEYS_AHEAD], words, block_count);
-        bool grew = take(words, block_count, stale, hash, probes);
-        if (changed)
-            changed[i] = grew;
-    }
-}
-
 /* ---- the calls of a filter --------------------------------------------------------------------------------------- */
 
 static ALWAYS_INLINE bool contains_one(const roost_filter *filter, roost_hash hash, uint32_t probes)
@@ -195,17 +138,6 @@ static ALWAYS_INLINE roost_status add_one(roost_filter *filter, bool *changed, r
     return ROOST_OK;
 }
 
-/* The journal wants the hashes. */
-static ALWAYS_INLINE roost_status add_keys(roost_filter *filter, bool *changed, size_t *done, const roost_bytes *keys,
-                                           size_t count, uint32_t probes)
-{
-    if (journal_is_on(filter->journal))
-        return add_keys_by_batch(filter, changed, done, keys, count);
-    add_keys_loop(filter, changed, keys, count, probes);
-    *done = count;
-    return ROOST_OK;
-}
-
 static ALWAYS_INLINE const struct hash_seed *seed_of_bloom(const roost_filter *filter)
 {
     return &as_const_bloom(filter)->own.hash_seed;
@@ -221,22 +153,11 @@ static ALWAYS_INLINE const struct hash_seed *seed_of_bloom(const roost_filter *f
         return add_one(filter, changed, hash, probes);                                                                 \
     }                                                                                                                  \
     KEY_CALLS(suffix, seed_of_bloom)                                                                                   \
-    static void contains_keys##suffix(const roost_filter *filter, bool *found, const roost_bytes *keys, size_t count)  \
-    {                                                                                                                  \
-        contains_keys_loop(filter, found, keys, count, probes);                                                        \
-    }                                                                                                                  \
-    static roost_status add_keys##suffix(roost_filter *filter, bool *changed, size_t *done, const roost_bytes *keys,   \
-                                         size_t count)                                                                 \
-    {                                                                                                                  \
-        return add_keys(filter, changed, done, keys, count, probes);                                                   \
-    }                                                                                                                  \
     static const struct filter_calls calls##suffix = {                                                                 \
         .contains = contains##suffix,                                                                                  \
         .add = add##suffix,                                                                                            \
         .remove = remove_by_batch,                                                                                     \
-        .key = {KEY_CALL(contains, suffix), KEY_CALL(add, suffix), remove_any_key},                                    \
-        .contains_keys = contains_keys##suffix,                                                                        \
-        .add_keys = add_keys##suffix};
+        .key = {KEY_CALL(contains, suffix), KEY_CALL(add, suffix), remove_any_key}};
 CALLS(_of_eight, 8)
 CALLS(_of_any, as_const_bloom(filter)->blocks.probes)
 

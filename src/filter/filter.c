@@ -1,9 +1,9 @@
 /*
  * The one interface over all kinds (Specification 1 of the thesis): checks what is common, hashes keys, and passes on.
  *
- * The calls with one key, and those with keys as bytes, go through the table of the filter (struct filter_calls in
- * kind.h). Where a kind has nothing better, batches of keys are hashed a few hundred at a time, so that the hashes stay
- * in the first cache and the kind can look ahead in them.
+ * The calls with one key go through the table of the filter (struct filter_calls in kind.h). Batches of keys are hashed
+ * a few hundred at a time, eight at once where the machine can (../base/hash_kernel.h), so that the hashes stay in the
+ * first cache and the kind can look ahead in them.
  */
 #include "configuration.h"
 #include "importing.h"
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "../base/hash.h"
+#include "../base/hash_kernel.h"
 #include "../base/tasks.h"
 
 #define HASHES_AT_ONCE 512
@@ -50,12 +50,11 @@ static size_t hash_some(const roost_filter *filter, roost_hash *hashes, const ro
 {
     const struct hash_seed seed = hash_seed_of(filter);
     size_t some = count < HASHES_AT_ONCE ? count : HASHES_AT_ONCE;
-    for (size_t i = 0; i < some; i++)
-        hashes[i] = hash_key(&seed, keys[i].data, keys[i].size);
+    hash_keys(&seed, hashes, keys, some);
     return some;
 }
 
-void contains_keys_by_batch(const roost_filter *filter, bool *found, const roost_bytes *keys, size_t count)
+static void contains_keys(const roost_filter *filter, bool *found, const roost_bytes *keys, size_t count)
 {
     roost_hash hashes[HASHES_AT_ONCE];
     for (size_t total = 0, some; total < count; total += some) {
@@ -64,7 +63,7 @@ void contains_keys_by_batch(const roost_filter *filter, bool *found, const roost
     }
 }
 
-roost_status add_keys_by_batch(roost_filter *filter, bool *changed, size_t *done, const roost_bytes *keys, size_t count)
+static roost_status add_keys(roost_filter *filter, bool *changed, size_t *done, const roost_bytes *keys, size_t count)
 {
     roost_hash hashes[HASHES_AT_ONCE];
     roost_status status = ROOST_OK;
@@ -99,7 +98,7 @@ roost_status remove_by_batch(roost_filter *filter, bool *changed, roost_hash has
 }
 
 const struct filter_calls calls_by_batch = {
-    .contains = contains_by_batch, .add = add_by_batch, .remove = remove_by_batch, KEYS_BY_HASH};
+    .contains = contains_by_batch, .add = add_by_batch, .remove = remove_by_batch, .key = CALLS_FOR_ANY_KEY};
 
 /* ---- elements ---------------------------------------------------------------------------------------------------- */
 
@@ -165,7 +164,7 @@ roost_status roost_filter_add_many(roost_filter *filter, bool *changed, size_t *
 {
     size_t taken;
     roost_status status = filter->imported ? add_many_unless_imported(filter, changed, &taken, keys, count)
-                                           : calls_of(filter)->add_keys(filter, changed, &taken, keys, count);
+                                           : add_keys(filter, changed, &taken, keys, count);
     if (done)
         *done = taken;
     return status;
@@ -226,7 +225,7 @@ static void look_keys_up(void *context, size_t from, size_t to)
 {
     const struct look_ups *all = context;
     const roost_filter *filter = all->filter;
-    calls_of(filter)->contains_keys(filter, all->found + from, all->keys + from, to - from);
+    contains_keys(filter, all->found + from, all->keys + from, to - from);
     for (size_t i = from; filter->imported && i < to; i++)
         if (!all->found[i])
             all->found[i] = imported_contains(filter->imported, all->keys[i].data, all->keys[i].size);

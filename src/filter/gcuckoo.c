@@ -378,15 +378,13 @@ static ALWAYS_INLINE roost_status add_plain(roost_filter *filter, bool *changed,
         .contains = contains##suffix,                                                                                  \
         .add = add##suffix,                                                                                            \
         .remove = remove_by_batch,                                                                                     \
-        .key = {KEY_CALL(contains, suffix), KEY_CALL(add, suffix), remove_any_key},                                    \
-        .contains_keys = contains_keys_by_batch,                                                                       \
-        .add_keys = add_keys_by_batch};
+        .key = {KEY_CALL(contains, suffix), KEY_CALL(add, suffix), remove_any_key}};
 CALLS(_of_four_bytes, FOUR_BYTES)
 CALLS(_of_whole_bytes, WHOLE_BYTES)
 CALLS(_of_one_word, ONE_WORD)
 
 static const struct filter_calls calls_of_any = {
-    .contains = gcuckoo_contains_one, .add = gcuckoo_add_one, .remove = remove_by_batch, KEYS_BY_HASH};
+    .contains = gcuckoo_contains_one, .add = gcuckoo_add_one, .remove = remove_by_batch, .key = CALLS_FOR_ANY_KEY};
 
 /* A table outside a series has one layout for ever. */
 static const struct filter_calls *calls_for(const struct cuckoo_table *table)

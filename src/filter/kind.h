@@ -328,8 +328,6 @@ struct filter_calls {
     roost_status (*remove)(roost_filter *filter, bool *changed, roost_hash hash);
     /* While there are no imported parts. */
     struct key_calls key;
-    void (*contains_keys)(const roost_filter *filter, bool *found, const roost_bytes *keys, size_t count);
-    roost_status (*add_keys)(roost_filter *filter, bool *changed, size_t *done, const roost_bytes *keys, size_t count);
 };
 
 /* Of a table: keys as bytes by the calls for a hash. */
@@ -337,18 +335,14 @@ struct filter_calls {
     {                                                                                                                  \
         contains_any_key, add_any_key, remove_any_key                                                                  \
     }
-#define KEYS_BY_HASH .key = CALLS_FOR_ANY_KEY, .contains_keys = contains_keys_by_batch, .add_keys = add_keys_by_batch
 
 /* By `set.contains` and `set.add`: what a filter has unless its kind has better ones (filter.c). */
 extern const struct filter_calls calls_by_batch;
-void contains_keys_by_batch(const roost_filter *filter, bool *found, const roost_bytes *keys, size_t count);
 roost_status remove_by_batch(roost_filter *filter, bool *changed, roost_hash hash);
 /* Keys of any size, imported parts included: by the calls for a hash. */
 bool contains_any_key(const roost_filter *filter, const void *key, size_t size);
 roost_status add_any_key(roost_filter *filter, bool *changed, const void *key, size_t size);
 roost_status remove_any_key(roost_filter *filter, bool *changed, const void *key, size_t size);
-roost_status add_keys_by_batch(roost_filter *filter, bool *changed, size_t *done, const roost_bytes *keys,
-                               size_t count);
 
 /* ---- what all filters have --------------------------------------------------------------------------------------- */
 

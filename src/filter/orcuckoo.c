@@ -928,8 +928,10 @@ static bool orcuckoo_contains_one(const roost_filter *filter, roost_hash hash)
     return cuckoo_table_contains_hash(&as_const_orcuckoo(filter)->table, hash);
 }
 
-static const struct filter_calls calls_of_any = {
-    .contains = orcuckoo_contains_one, .add = orcuckoo_add_one, .remove = orcuckoo_remove_key, KEYS_BY_HASH};
+static const struct filter_calls calls_of_any = {.contains = orcuckoo_contains_one,
+                                                 .add = orcuckoo_add_one,
+                                                 .remove = orcuckoo_remove_key,
+                                                 .key = CALLS_FOR_ANY_KEY};
 
 /* ---- the calls of sets with four slots a bucket -------------------------------------------------------------------- */
 
@@ -1032,9 +1034,7 @@ static const struct filter_calls calls_of_set = {
     .contains = contains_of_set,
     .add = add_of_set,
     .remove = remove_of_set,
-    .key = {KEY_CALL(contains, _of_set), KEY_CALL(add, _of_set), remove_key_of_set},
-    .contains_keys = contains_keys_by_batch,
-    .add_keys = add_keys_by_batch};
+    .key = {KEY_CALL(contains, _of_set), KEY_CALL(add, _of_set), remove_key_of_set}};
 
 static bool is_set_of_four(const struct orcuckoo *filter)
 {

@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "base/hash.h"
+#include "base/hash_kernel.h"
 #include "base/sort.h"
 
 static void bits_come_back(void **state)
@@ -288,6 +289,47 @@ static void keys_hash_as_xxh3_does(void **state)
     }
 }
 
+/* Batches of every length, all keys of eight bytes or one of them not; words that carry as far as can be. */
+static void batches_hash_as_xxh3_does(void **state)
+{
+    (void)state;
+    enum { MOST = 40 };
+    const uint64_t hard[] = {0, 1, UINT32_MAX, UINT64_C(1) << 32, UINT64_MAX, UINT64_MAX - UINT32_MAX, UINT64_MAX / 3};
+    struct random_source random = random_from_seed(test_seed(10));
+    uint8_t bytes[MOST * 8 + 17];
+    int compared = 0;
+    for (const struct hash_kernel *const *kernel = hash_kernels; *kernel; kernel++)
+        for (size_t count = 0; count <= MOST && (*kernel)->usable(); count++)
+            for (size_t other = 0; other <= count; other++) { /* which key has another size; `count`: none */
+                const struct hash_seed seed = prepare_seed(other % 2 ? ROOST_DEFAULT_SEED : random_next(&random));
+                roost_bytes keys[MOST];
+                roost_hash hashes[MOST + 1];
+                for (size_t i = 0; i < sizeof bytes; i++)
+                    bytes[i] = (uint8_t)random_next(&random);
+                for (size_t i = 0; i < count; i++) {
+                    keys[i] = (roost_bytes){bytes + i * 8 + other % 8, i == other ? count % 17 : 8};
+                    if (random_choice(&random, 2))
+                        store_word(bytes + i * 8 + other % 8,
+                                   seed.mixed ^ hard[random_choice(&random, COUNT_OF(hard))]);
+                }
+                hashes[count] = (roost_hash){1, 2};
+                (*kernel)->hash(&seed, hashes, keys, count);
+                for (size_t i = 0; i < count; i++, compared++) {
+                    XXH128_hash_t expected = XXH3_128bits_withSeed(keys[i].data, keys[i].size, seed.seed);
+                    assert_int_equal(hashes[i].low, expected.low64);
+                    assert_int_equal(hashes[i].high, expected.high64);
+                }
+                assert_true(hashes[count].low == 1 && hashes[count].high == 2);
+            }
+    assert_true(compared > 20000);
+    for (const struct hash_kernel *const *kernel = hash_kernels; *kernel; kernel++) {
+        hash_kernel_force(*kernel);
+        assert_ptr_equal(hash_kernel_in_use(), *kernel);
+    }
+    hash_kernel_force(NULL);
+    assert_true(hash_kernel_in_use()->usable());
+}
+
 static void choices_are_even(void **state)
 {
     (void)state;
@@ -350,6 +392,7 @@ int main(void)
         cmocka_unit_test(sorts_spread_numbers),
         cmocka_unit_test(sorts_distinct_numbers),
         cmocka_unit_test(keys_hash_as_xxh3_does),
+        cmocka_unit_test(batches_hash_as_xxh3_does),
         cmocka_unit_test(choices_are_even),
         cmocka_unit_test(statuses_keep_their_numbers),
         cmocka_unit_test(every_status_has_a_text_of_its_own),
