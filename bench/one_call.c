@@ -8,23 +8,19 @@
  * key); for cuckoo a table of buckets of four bytes, or of four slots of twelve bits in a word, a power of two of them,
  * which is filled as far as ours; for observed-remove a set of 64-bit hashes, open addressing, half full.
  *
+ * A library is called, and is not told how long keys are. So Bloom filters and look-ups in buckets of four bytes have a
+ * second stand-in, the same code behind a function for keys of any size in a file of its own (called.c).
+ *
  * `--calls WHAT` makes the calls of one row and nothing else, for bench/instructions, which counts what each function
  * takes: so they are not inlined into one another.
  */
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-#include <string.h>
 #include <sys/mman.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 #include "parts.h"
+#include "stand_in.h"
 
 #define AT_ONCE   4096
 #define HUGE_FROM ((size_t)4 << 20)
-#define SEED      ROOST_DEFAULT_SEED
 
 /* Counted by bench/instructions under its own name. */
 #define MEASURED __attribute__((noinline))
@@ -114,13 +110,6 @@ static MEASURED uint64_t add_many(roost_filter *filter, uint64_t from, uint64_t 
 
 /* ---- the stand-ins ----------------------------------------------------------------------------------------------- */
 
-struct stand_in {
-    uint64_t *words;
-    uint64_t size; /* blocks; buckets less one; slots less one */
-    uint64_t random;
-    size_t bytes;
-};
-
 /* Untouched pages, as in a filter that is new, and huge ones from the same size on. */
 static void open_stand_in(struct stand_in *stand_in, size_t bytes, uint64_t size)
 {
@@ -133,32 +122,17 @@ static void open_stand_in(struct stand_in *stand_in, size_t bytes, uint64_t size
 }
 
 #if defined(__x86_64__)
-#define AVX2 __attribute__((target("avx2")))
-
 static void open_split_block(struct stand_in *stand_in, uint64_t count)
 {
     uint64_t blocks = (uint64_t)((double)count * 10.5 / 256) + 1;
     open_stand_in(stand_in, blocks * 32, blocks);
 }
 
-static AVX2 inline __m256i *split_block(const struct stand_in *stand_in, XXH128_hash_t hash)
-{
-    return (__m256i *)stand_in->words + (uint64_t)(((unsigned __int128)hash.low64 * stand_in->size) >> 64);
-}
-
-static AVX2 inline __m256i split_bits(XXH128_hash_t hash)
-{
-    const __m256i salts = _mm256_setr_epi32(0x47b6137b, 0x44974d91, (int)0x8824ad5b, (int)0xa2b7289d, 0x705495c7,
-                                            0x2df1424b, (int)0x9efc4947, 0x5c6bfb31);
-    __m256i products = _mm256_mullo_epi32(salts, _mm256_set1_epi32((int)hash.high64));
-    return _mm256_sllv_epi32(_mm256_set1_epi32(1), _mm256_srli_epi32(products, 27));
-}
-
 static MEASURED AVX2 uint64_t split_contains(struct stand_in *stand_in, uint64_t from, uint64_t count)
 {
     uint64_t found = 0;
     for (uint64_t key = from; key < from + count; key++) {
-        XXH128_hash_t hash = XXH3_128bits_withSeed(&key, sizeof key, SEED);
+        XXH128_hash_t hash = number_hash(key);
         found += (uint64_t)_mm256_testc_si256(*split_block(stand_in, hash), split_bits(hash));
     }
     return found;
@@ -167,7 +141,7 @@ static MEASURED AVX2 uint64_t split_contains(struct stand_in *stand_in, uint64_t
 static MEASURED AVX2 uint64_t split_add(struct stand_in *stand_in, uint64_t from, uint64_t count)
 {
     for (uint64_t key = from; key < from + count; key++) {
-        XXH128_hash_t hash = XXH3_128bits_withSeed(&key, sizeof key, SEED);
+        XXH128_hash_t hash = number_hash(key);
         __m256i *block = split_block(stand_in, hash);
         *block = _mm256_or_si256(*block, split_bits(hash));
     }
@@ -175,7 +149,35 @@ static MEASURED AVX2 uint64_t split_add(struct stand_in *stand_in, uint64_t from
 }
 #endif
 
-/* Buckets of four slots of 8 or 12 bits; a fingerprint is never 0. */
+/* ---- those that are called --------------------------------------------------------------------------------------- */
+
+#if defined(__x86_64__)
+static MEASURED uint64_t call_split_contains(struct stand_in *stand_in, uint64_t from, uint64_t count)
+{
+    uint64_t found = 0;
+    for (uint64_t key = from; key < from + count; key++)
+        found += called_split_contains(stand_in, &key, sizeof key);
+    return found;
+}
+
+static MEASURED uint64_t call_split_add(struct stand_in *stand_in, uint64_t from, uint64_t count)
+{
+    for (uint64_t key = from; key < from + count; key++)
+        called_split_add(stand_in, &key, sizeof key);
+    return count;
+}
+#endif
+
+static MEASURED uint64_t call_bytes_contains(struct stand_in *stand_in, uint64_t from, uint64_t count)
+{
+    uint64_t found = 0;
+    for (uint64_t key = from; key < from + count; key++)
+        found += called_bytes_contains(stand_in, &key, sizeof key);
+    return found;
+}
+
+/* ---- cuckoo tables and sets -------------------------------------------------------------------------------------- */
+
 static uint64_t buckets_for(uint64_t count)
 {
     uint64_t buckets = 4;
@@ -194,49 +196,11 @@ static void open_words_table(struct stand_in *stand_in, uint64_t count)
     open_stand_in(stand_in, buckets_for(count) * 6 + 8, buckets_for(count) - 1);
 }
 
-struct pair {
-    uint64_t first, second, print;
-};
-
-static inline struct pair pair_of(const struct stand_in *stand_in, uint64_t key, unsigned bits)
-{
-    XXH128_hash_t hash = XXH3_128bits_withSeed(&key, sizeof key, SEED);
-    uint64_t print = hash.high64 >> (64 - bits), first = hash.low64 & stand_in->size;
-    print += print == 0;
-    return (struct pair){first, first ^ (print * 0x5bd1e995 & stand_in->size), print};
-}
-
-static inline uint64_t lanes_that_are(uint64_t lanes, uint64_t print, uint64_t ones, uint64_t tops)
-{
-    lanes ^= print * ones;
-    return (lanes - ones) & ~lanes & tops;
-}
-
-static inline uint32_t load_bytes_bucket(const struct stand_in *stand_in, uint64_t bucket)
-{
-    uint32_t word;
-    memcpy(&word, (const char *)stand_in->words + bucket * 4, sizeof word);
-    return word;
-}
-
-static inline uint64_t load_words_bucket(const struct stand_in *stand_in, uint64_t bucket)
-{
-    uint64_t word;
-    memcpy(&word, (const char *)stand_in->words + bucket * 6, sizeof word);
-    return word;
-}
-
-#define BYTE_ONES UINT64_C(0x0101010101010101)
-#define WORD_ONES UINT64_C(0x001001001001)
-
 static MEASURED uint64_t bytes_table_contains(struct stand_in *stand_in, uint64_t from, uint64_t count)
 {
     uint64_t found = 0;
     for (uint64_t key = from; key < from + count; key++) {
-        struct pair pair = pair_of(stand_in, key, 8);
-        uint64_t both =
-            (uint64_t)load_bytes_bucket(stand_in, pair.first) << 32 | load_bytes_bucket(stand_in, pair.second);
-        found += lanes_that_are(both, pair.print, BYTE_ONES, BYTE_ONES << 7) != 0;
+        found += pair_is_in_bytes(stand_in, pair_of(stand_in, number_hash(key), 8));
     }
     return found;
 }
@@ -245,7 +209,7 @@ static MEASURED uint64_t words_table_contains(struct stand_in *stand_in, uint64_
 {
     uint64_t found = 0;
     for (uint64_t key = from; key < from + count; key++) {
-        struct pair pair = pair_of(stand_in, key, 12);
+        struct pair pair = pair_of(stand_in, number_hash(key), 12);
         uint64_t first = load_words_bucket(stand_in, pair.first), second = load_words_bucket(stand_in, pair.second);
         found += (lanes_that_are(first, pair.print, WORD_ONES, WORD_ONES << 11) |
                   lanes_that_are(second, pair.print, WORD_ONES, WORD_ONES << 11)) != 0;
@@ -281,7 +245,7 @@ static inline uint64_t table_add(struct stand_in *stand_in, uint64_t from, uint6
 {
     uint64_t added = 0;
     for (uint64_t key = from; key < from + count; key++) {
-        struct pair pair = pair_of(stand_in, key, bits);
+        struct pair pair = pair_of(stand_in, number_hash(key), bits);
         if (put_slot(stand_in, pair.first, pair.print, bits)) {
             added++;
             continue;
@@ -320,7 +284,7 @@ static void open_hash_set(struct stand_in *stand_in, uint64_t count)
 
 static inline uint64_t *hash_set_slot(struct stand_in *stand_in, uint64_t key, uint64_t *wanted)
 {
-    uint64_t hash = XXH3_128bits_withSeed(&key, sizeof key, SEED).low64 | 2, i = hash >> 20;
+    uint64_t hash = number_hash(key).low64 | 2, i = hash >> 20;
     *wanted = hash;
     while (stand_in->words[i & stand_in->size] && stand_in->words[i & stand_in->size] != hash)
         i++;
@@ -364,7 +328,7 @@ typedef uint64_t their_call(struct stand_in *stand_in, uint64_t from, uint64_t c
 
 struct peer {
     void (*open)(struct stand_in *stand_in, uint64_t count);
-    their_call *add, *contains, *remove;
+    their_call *add, *contains, *remove, *call_add, *call_contains; /* NULL: none */
 };
 
 struct subject {
@@ -418,7 +382,7 @@ static void round_of_ours(const struct subject *subject, uint64_t count, double 
     roost_filter_free(filter);
 }
 
-static void round_of_peer(const struct peer *peer, uint64_t count, double times[FIGURES])
+static void round_of_peer(const struct peer *peer, uint64_t count, double times[FIGURES], double called[FIGURES])
 {
     uint64_t measured = count < MOST_MEASURED ? count : MOST_MEASURED, first = count - measured;
     struct stand_in stand_in;
@@ -429,8 +393,16 @@ static void round_of_peer(const struct peer *peer, uint64_t count, double times[
     times[ADD] = timed_peer(peer->add, &stand_in, first, measured);
     times[PRESENT] = timed_peer(peer->contains, &stand_in, first, measured);
     times[ABSENT] = timed_peer(peer->contains, &stand_in, UINT64_C(1) << 60, measured);
+    if (peer->call_contains)
+        called[PRESENT] = timed_peer(peer->call_contains, &stand_in, first, measured);
     if (peer->remove)
         times[REMOVE] = timed_peer(peer->remove, &stand_in, first, measured);
+    munmap(stand_in.words, stand_in.bytes);
+    if (!peer->call_add)
+        return;
+    peer->open(&stand_in, count);
+    peer->add(&stand_in, 0, first);
+    called[ADD] = timed_peer(peer->call_add, &stand_in, first, measured);
     munmap(stand_in.words, stand_in.bytes);
 }
 
@@ -440,36 +412,45 @@ static int figure_of_peer(int figure)
     return figure == ADD_MANY ? ADD : figure == PRESENT_MANY ? PRESENT : figure == ABSENT_MANY ? ABSENT : figure;
 }
 
-static void report_figure(const struct subject *subject, const char *figure, double *ours, double *theirs)
+static void report_ratio(const struct subject *subject, const char *figure, const double *ours, double *theirs,
+                         const char *unit)
 {
     double ratios[MOST_ROUNDS];
     char name[64];
     for (int round = 0; round < rounds; round++)
         ratios[round] = theirs[round] > 0 ? ours[round] / theirs[round] : 0;
-    report_times(subject->row, subject->config.capacity, figure, ours, 0);
     if (median(ratios, rounds) == 0)
         return;
-    snprintf(name, sizeof name, "stand-in for %s", subject->row);
+    snprintf(name, sizeof name, "%.*s for %s", (int)strlen(unit) - 1, unit, subject->row);
     report_times(name, subject->config.capacity, figure, theirs, 0);
-    report_plain(subject->row, subject->config.capacity, figure, median(ratios, rounds), "stand-ins");
+    report_plain(subject->row, subject->config.capacity, figure, median(ratios, rounds), unit);
+}
+
+static void report_figure(const struct subject *subject, const char *figure, double *ours, double *theirs,
+                          double *called)
+{
+    report_times(subject->row, subject->config.capacity, figure, ours, 0);
+    report_ratio(subject, figure, ours, theirs, "stand-ins");
+    report_ratio(subject, figure, ours, called, "called stand-ins");
 }
 
 static void bench_subject(const struct subject *subject)
 {
-    static double ours[FIGURES][MOST_ROUNDS], theirs[FIGURES][MOST_ROUNDS];
+    static double ours[FIGURES][MOST_ROUNDS], theirs[FIGURES][MOST_ROUNDS], called[FIGURES][MOST_ROUNDS];
     uint64_t count = subject->config.capacity;
     for (int round = 0; round < rounds; round++) {
-        double times[FIGURES] = {0}, peer_times[FIGURES] = {0};
+        double times[FIGURES] = {0}, peer_times[FIGURES] = {0}, called_times[FIGURES] = {0};
         round_of_ours(subject, count, times);
-        round_of_peer(&subject->peer, count, peer_times);
+        round_of_peer(&subject->peer, count, peer_times, called_times);
         for (int figure = 0; figure < FIGURES; figure++) {
             ours[figure][round] = times[figure];
             theirs[figure][round] = peer_times[figure_of_peer(figure)];
+            called[figure][round] = called_times[figure];
         }
     }
     for (int figure = 0; figure < FIGURES; figure++)
         if (ours[figure][0] > 0)
-            report_figure(subject, figures[figure], ours[figure], theirs[figure]);
+            report_figure(subject, figures[figure], ours[figure], theirs[figure], called[figure]);
 }
 
 static roost_config config_of(roost_kind kind, uint32_t bits, uint64_t count)
@@ -491,12 +472,15 @@ static void list_subjects(struct subject subjects[SUBJECTS], uint64_t slots)
         __builtin_cpu_supports("avx2") ? open_split_block : NULL,
         split_add,
         split_contains,
-        NULL
+        NULL,
+        call_split_add,
+        call_split_contains,
 #endif
     };
-    const struct peer bytes_table = {open_bytes_table, bytes_table_add, bytes_table_contains, NULL};
-    const struct peer words_table = {open_words_table, words_table_add, words_table_contains, NULL};
-    const struct peer hash_set = {open_hash_set, hash_set_add, hash_set_contains, hash_set_remove};
+    const struct peer bytes_table = {open_bytes_table,   bytes_table_add, bytes_table_contains, NULL, NULL,
+                                     call_bytes_contains};
+    const struct peer words_table = {open_words_table, words_table_add, words_table_contains, NULL, NULL, NULL};
+    const struct peer hash_set = {open_hash_set, hash_set_add, hash_set_contains, hash_set_remove, NULL, NULL};
     const uint64_t full = (uint64_t)((double)slots * 0.953);
     subjects[0] = (struct subject){"bloom", "blocked Bloom 1 %", config_of(ROOST_BLOOM, 0, slots), split_block};
     subjects[1] = (struct subject){"cuckoo8", "cuckoo 8 bit 95 % full", config_of(ROOST_CUCKOO, 8, full), bytes_table};
@@ -546,9 +530,9 @@ int bench_calls(const char *name, uint64_t count)
     list_subjects(subjects, count);
     for (size_t i = 0; i < SUBJECTS; i++)
         if (strcmp(name, subjects[i].name) == 0) {
-            double times[FIGURES];
+            double times[FIGURES], called[FIGURES];
             round_of_ours(&subjects[i], subjects[i].config.capacity, times);
-            round_of_peer(&subjects[i].peer, subjects[i].config.capacity, times);
+            round_of_peer(&subjects[i].peer, subjects[i].config.capacity, times, called);
             return 0;
         }
     return 2;

@@ -29,7 +29,7 @@ all=$(sed -n "/^library_sources/,/^)/s/^  '\(.*\)',/\1/p" "$root/src/meson.build
 beyond='^(multiset|gossip|reconcile|window|imported)/|^filter/(series|gcuckoo|orcuckoo|cuckoo_table|cuckoo_many|bloom_block_rate_table)|^frame/multiset|^base/field|^growing/last_writer'
 removal=$(printf '%s\n' $all | grep -vE "$beyond")
 core=$(printf '%s\n' $removal | grep -v '^growing/growing_orcuckoo')
-fast='^(base/hash|filter/bloom_plain|filter/filter|growing/(search_plain|segment|segment_build|growing_cuckoo))\.c$'
+fast='^(base/hash|base/hash_kernel|filter/bloom_plain|filter/filter|growing/(search_plain|segment|segment_build|growing_cuckoo))\.c$'
 fast_in_core='^(base/hash|filter/bloom_plain)\.c$'
 
 # ---- rules ------------------------------------------------------------------------------------------------------------
