@@ -20,6 +20,7 @@ const struct hash_kernel hash_kernel_plain = {"plain", usable, hash_plainly};
 const struct hash_kernel *const hash_kernels[] = {
 #if defined(__x86_64__)
     &hash_kernel_avx512,
+    &hash_kernel_avx2,
 #endif
     &hash_kernel_plain,
     NULL,

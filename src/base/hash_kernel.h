@@ -1,6 +1,6 @@
 /*
  * The hashes of many keys: one kernel for each instruction set, all with the same values. Numbers of eight bytes are what
- * batches have most; their hash is four multiplications, which eight keys can share. `hash_kernel.c` picks the kernel.
+ * batches have most; their hash is four multiplications, which several keys can share. `hash_kernel.c` picks the kernel.
  */
 #ifndef BASE_HASH_KERNEL_H
 #define BASE_HASH_KERNEL_H
@@ -15,7 +15,7 @@ struct hash_kernel {
 
 extern const struct hash_kernel hash_kernel_plain;
 #if defined(__x86_64__)
-extern const struct hash_kernel hash_kernel_avx512;
+extern const struct hash_kernel hash_kernel_avx2, hash_kernel_avx512;
 #endif
 
 /* All kernels of this build, best first, the plain one last; NULL ends the list. */
