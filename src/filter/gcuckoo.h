@@ -12,7 +12,4 @@ struct gcuckoo {
     uint128 sum; /* of the hashes of all class keys */
 };
 
-/* How many keys an encoding sorts at once; a table with more is encoded slice by slice. Only tests change it. */
-extern uint64_t gcuckoo_keys_at_once;
-
 #endif

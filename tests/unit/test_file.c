@@ -14,8 +14,8 @@
 
 #include "file/atomic_file.h"
 #include "file/replica_section.h"
+#include "filter/class_keys.h"
 #include "filter/configuration.h"
-#include "filter/gcuckoo.h"
 #include "frame/frame.h"
 #include "frame/frame_input.h"
 
@@ -969,7 +969,7 @@ static void discount_bytes(void *context, void *memory)
 static void a_large_table_is_passed_on(void **state)
 {
     (void)state;
-    const uint64_t usual = gcuckoo_keys_at_once;
+    const uint64_t usual = class_keys_at_once;
     struct bytes_meter meter = {0};
     roost_environment environment = {.allocator = {&meter, count_bytes, discount_bytes}};
     roost_config config = cuckoo_config(20, 4, 600000);
@@ -986,9 +986,9 @@ static void a_large_table_is_passed_on(void **state)
     roost_file_set_filter(file, filter);
     assert_ok(roost_file_set_peer_cursor(file, "peer", "cursor", 6));
     meter.most = meter.now;
-    gcuckoo_keys_at_once = 60000;
+    class_keys_at_once = 60000;
     assert_ok(roost_file_save(file));
-    gcuckoo_keys_at_once = usual;
+    class_keys_at_once = usual;
     assert_true(meter.most - meter.now < frame.size * 3 / 4);
     assert_int_equal(roost_file_get_frame_size(file), frame.size);
     roost_file_free(file);

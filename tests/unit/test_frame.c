@@ -7,7 +7,7 @@
  */
 #include "forge.h"
 
-#include "filter/gcuckoo.h"
+#include "filter/class_keys.h"
 #include "frame/frame.h"
 #include "meter.h"
 
@@ -250,7 +250,7 @@ static void a_stash_counts_against_the_limit(void **state)
 static void slices_give_the_same_frame(void **state)
 {
     (void)state;
-    const uint64_t usual = gcuckoo_keys_at_once;
+    const uint64_t usual = class_keys_at_once;
     for (uint64_t number = 0; number < 58; number++) {
         const uint64_t capacity = number == 57 ? 50000 : 3000;
         roost_config config = cuckoo_config(4 + (uint32_t)number % 29, 1u << number % 4, capacity);
@@ -259,9 +259,9 @@ static void slices_give_the_same_frame(void **state)
             assert_ok(roost_filter_add_hash(filter, NULL, hash_for_key(key)));
         roost_buffer whole, sliced;
         assert_ok(roost_filter_encode(filter, &whole));
-        gcuckoo_keys_at_once = 1 + number * 20;
+        class_keys_at_once = 1 + number * 20;
         assert_ok(roost_filter_encode(filter, &sliced));
-        gcuckoo_keys_at_once = usual;
+        class_keys_at_once = usual;
         assert_int_equal(whole.size, sliced.size);
         assert_memory_equal(whole.data, sliced.data, whole.size);
         roost_buffer_release(&whole);
@@ -342,14 +342,14 @@ static void frames_that_are_passed_on_are_the_same(void **state)
 {
     (void)state;
     static struct heap_file file;
-    const uint64_t usual = gcuckoo_keys_at_once;
+    const uint64_t usual = class_keys_at_once;
     int passed_on = 0, kept = 0;
     for (uint64_t entries = 200; entries < 15000; entries += is_brief() ? 1100 : 370) {
         roost_filter *filter = filled_cuckoo(entries, NULL);
         roost_buffer frame;
         assert_false(frame_is_passed_on(filter));
         assert_ok(roost_filter_encode(filter, &frame));
-        gcuckoo_keys_at_once = 150;
+        class_keys_at_once = 150;
         if (frame_is_passed_on(filter)) {
             assert_ok(pass_on(filter, &file, -1));
             assert_int_equal(file.size, frame.size);
@@ -358,7 +358,7 @@ static void frames_that_are_passed_on_are_the_same(void **state)
         } else {
             kept++;
         }
-        gcuckoo_keys_at_once = usual;
+        class_keys_at_once = usual;
         roost_buffer_release(&frame);
         roost_filter_free(filter);
     }
@@ -370,13 +370,13 @@ static void passing_on_fails_as_a_whole(void **state)
 {
     (void)state;
     static struct heap_file file;
-    const uint64_t usual = gcuckoo_keys_at_once;
+    const uint64_t usual = class_keys_at_once;
     struct meter meter;
     roost_environment environment = {.allocator = allocator_of(&meter)};
     roost_filter *filter = filled_cuckoo(3000, &environment);
     const int64_t outstanding = meter.outstanding;
     int64_t allowed = 0;
-    gcuckoo_keys_at_once = 900;
+    class_keys_at_once = 900;
     assert_true(frame_is_passed_on(filter));
     for (; pass_on(filter, &file, allowed) != ROOST_OK; allowed++)
         assert_int_equal(meter.outstanding, outstanding);
@@ -384,7 +384,7 @@ static void passing_on_fails_as_a_whole(void **state)
     for (meter.allowed = allowed = 0; pass_on(filter, &file, -1) != ROOST_OK; meter.allowed = ++allowed)
         assert_int_equal(meter.outstanding, outstanding);
     assert_true(allowed > 5);
-    gcuckoo_keys_at_once = usual;
+    class_keys_at_once = usual;
     roost_filter_free(filter);
     assert_int_equal(meter.outstanding, 0);
 }
@@ -394,15 +394,15 @@ static void what_is_damaged_on_its_way_is_seen(void **state)
 {
     (void)state;
     static struct heap_file file;
-    const uint64_t usual = gcuckoo_keys_at_once;
+    const uint64_t usual = class_keys_at_once;
     roost_filter *filter = filled_cuckoo(3000, NULL);
-    gcuckoo_keys_at_once = 900;
+    class_keys_at_once = 900;
     assert_ok(pass_on(filter, &file, -1));
     for (uint64_t at = 12, size = file.size - 8; at < size; at += 1 + size / 50) {
         file.damaged = at;
         assert_int_equal(pass_on(filter, &file, -1), ROOST_CORRUPT);
     }
-    gcuckoo_keys_at_once = usual;
+    class_keys_at_once = usual;
     roost_filter_free(filter);
 }
 
