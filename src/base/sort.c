@@ -233,8 +233,12 @@ static unsigned parts_for_bitmaps(unsigned bits)
 void sort_distinct_numbers(uint64_t *numbers, uint64_t *scratch, size_t count, unsigned bits)
 {
     size_t ends[MOST_PARTS], begin = 0;
+    if (count > 64 && bits <= MOST_BITMAP_BITS && count << 6 >= UINT64_C(1) << bits) {
+        sort_by_bitmap(numbers, numbers, count, bits);
+        return;
+    }
     unsigned digit_bits = parts_for_bitmaps(bits), rest = bits - digit_bits;
-    if (count <= 64 || rest > MOST_BITMAP_BITS || count >> digit_bits << 9 < UINT64_C(1) << rest) {
+    if (count <= CACHED_NUMBERS || rest > MOST_BITMAP_BITS || count >> digit_bits << 9 < UINT64_C(1) << rest) {
         sort_numbers(numbers, scratch, count, bits);
         return;
     }

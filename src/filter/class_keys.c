@@ -1,47 +1,39 @@
 /*
  * The class keys of a table in order.
  *
- * Class keys of a large table are gathered and sorted slice by slice of the key space, so that an encoding takes little
- * memory beside the table: as numbers, all keys would take eight times as much as their frame. A histogram over equal
- * parts of the key space shows where to cut, and where in the slice the keys of each part belong. So the keys are dealt
- * out to their parts as they are gathered, and each part, some thousand keys, is sorted by itself. Of the bits of a key,
- * which of 4,096 parts it is in says the first twelve; the slice has the others, which are 32 at most unless
- * fingerprints are long.
+ * A walk through the table meets keys from all over the key space. They are dealt out to equal parts of that space, of
+ * about a thousand keys each, and each part is sorted by itself, in the first cache, and written. That is one pass
+ * through memory, whatever the order of the table.
+ *
+ * Which part a key is in says its upper bits, so only the lower ones are kept, in as many bytes as these need: two for
+ * fingerprints of eight or ten bits. How many keys a part gets is known when the last one has come, and to count them
+ * first would cost a walk more. So each part is a chain of blocks:
+ *
+ *     part 0    | - a b c d |            the first word of a block is the block before it
+ *     part 1    | - e f g h |<--| * i |
+ *     blocks    | - a b c d | - e f g h | * i . . . | ...          in the order in which they were needed
+ *
+ * All keys of a large table would still take more memory than the table. They are gathered slice by slice of the key
+ * space, some parts at a time, and the table is walked again for each. Keys are evenly spread unless someone chose them.
+ * A slice that has more than its share, and more than there are blocks for, is tried again with half of its parts.
  */
 #include "class_keys.h"
 
 #include "cuckoo_many.h"
 #include "../base/sort.h"
 
-#define HISTOGRAM_BITS     12
-#define PARTS              (1u << HISTOGRAM_BITS)
-#define KEYS_WORTH_SLICING ((uint64_t)1 << 19)
-#define MOST_SLICES        8
+#define KEYS_WORTH_PASSING_ON ((uint64_t)1 << 19)
+#define KEYS_WORTH_SLICING    ((uint64_t)1 << 20)
+#define MOST_SLICES           8
+/* Keys of a part: between half as many and as many as this, on average; and bits of a key in it. */
+#define PART_KEYS_BITS 11
+#define MOST_PART_BITS 56
+
+#define BLOCK_BYTES ((size_t)256)
+#define LINK_BYTES  ((size_t)8)
+#define NO_BLOCK    UINT64_MAX
 
 uint64_t class_keys_at_once = (uint64_t)1 << 24;
-
-struct slices {
-    const struct cuckoo_table *table;
-    unsigned shift; /* of a key, to its part of the histogram */
-    uint64_t histogram[PARTS];
-    uint64_t ends[PARTS + 1]; /* of each part in the slice; the last one is for keys of other slices */
-};
-
-typedef void key_visitor(void *context, uint64_t key);
-
-/* Inlined, so that the visitor is too: a call for each of millions of keys would cost more than its work. */
-static inline __attribute__((always_inline)) void visit_keys(const struct cuckoo_table *table, key_visitor *visit,
-                                                             void *context)
-{
-    uint64_t keys[ENTRIES_ROOM];
-    for (uint32_t row = 0; row < cuckoo_table_rows(table);) {
-        uint32_t count = cuckoo_table_keys(table, &row, keys);
-        for (uint32_t i = 0; i < count; i++)
-            visit(context, keys[i]);
-    }
-    for (uint64_t i = 0; i < table->stash.used; i++)
-        visit(context, table->stash.nodes[i].key);
-}
 
 void class_keys_list(const struct cuckoo_table *table, uint64_t *keys)
 {
@@ -49,39 +41,6 @@ void class_keys_list(const struct cuckoo_table *table, uint64_t *keys)
         keys += cuckoo_table_keys(table, &row, keys);
     for (uint64_t i = 0; i < table->stash.used; i++)
         *keys++ = table->stash.nodes[i].key;
-}
-
-static void count_key(void *context, uint64_t key)
-{
-    struct slices *slices = context;
-    slices->histogram[key >> slices->shift]++;
-}
-
-/* The keys of the parts `first` to `first` + `count` - 1, as halves or as whole words. */
-struct gather {
-    struct slices *slices;
-    uint32_t *halves;
-    uint64_t *words; /* NULL: halves */
-    uint64_t first, count;
-};
-
-/* Without a branch on the part, which nothing foretells. */
-static void gather_key(void *context, uint64_t key)
-{
-    struct gather *gather = context;
-    uint64_t part = (key >> gather->slices->shift) - gather->first;
-    bool here = part < gather->count;
-    uint64_t *end = &gather->slices->ends[here ? part : PARTS];
-    if (gather->words)
-        gather->words[*end] = key;
-    else
-        gather->halves[*end] = (uint32_t)key;
-    *end += here;
-}
-
-static unsigned universe_bits(const struct cuckoo_table *table)
-{
-    return class_key_bits(table->geometry);
 }
 
 void class_keys_write(struct class_key_coder *coder, const uint64_t *keys, uint64_t count)
@@ -98,80 +57,151 @@ void class_keys_write(struct class_key_coder *coder, const uint64_t *keys, uint6
     }
 }
 
-/* All keys of a table that is not large. */
-static bool write_whole(const struct cuckoo_table *table, struct class_key_coder *coder)
+/* ---- parts of the key space -------------------------------------------------------------------------------------- */
+
+/* The keys of the parts from `first` on. Addresses in the blocks count from their beginning, in bytes. */
+struct slice {
+    unsigned shift; /* of a key, to its part */
+    unsigned width; /* bytes of a key in a block */
+    uint64_t first, count;
+    size_t *ends; /* of each part, and of one more, which takes the keys of other slices and never moves */
+    uint8_t *blocks;
+    size_t used, room; /* blocks */
+};
+
+/* The last key of a block is stored as a whole word too. */
+static inline bool is_full_block(size_t end)
 {
-    const roost_allocator *allocator = &coder->writer->buffer.allocator;
-    const uint64_t count = cuckoo_table_entries(table);
-    uint64_t *keys = memory_allocate(allocator, 2 * (count + ENTRIES_ROOM) * sizeof *keys);
-    if (!keys)
+    return (end - 1) % BLOCK_BYTES > BLOCK_BYTES - sizeof(uint64_t) - 1;
+}
+
+static inline size_t keys_of_block(unsigned width)
+{
+    return (BLOCK_BYTES - LINK_BYTES - sizeof(uint64_t)) / width + 1;
+}
+
+static bool add_block(struct slice *slice, uint64_t part, uint64_t before)
+{
+    if (slice->used == slice->room)
         return false;
-    class_keys_list(table, keys);
-    sort_distinct_numbers(keys, keys + count + ENTRIES_ROOM, count, universe_bits(table));
-    class_keys_write(coder, keys, count);
-    memory_release(allocator, keys);
+    size_t block = slice->used++ * BLOCK_BYTES;
+    store_word(slice->blocks + block, before);
+    slice->ends[part] = block + LINK_BYTES;
     return true;
 }
 
-/* Some parts of the histogram, which hold `count` keys, the fullest of them `most`. */
-struct slice {
-    uint32_t first, parts;
-    uint64_t count, most;
-};
-
-static void gather_slice(const struct gather *gather, uint64_t count)
+/* Without a branch on the part, which nothing foretells. False if there are not enough blocks. */
+static bool deal_out(struct slice *slice, const uint64_t *keys, uint64_t count)
 {
-    struct slices *slices = gather->slices;
-    struct gather copy = *gather;
-    uint64_t begin = 0;
-    for (uint64_t i = 0; i < gather->count; i++) {
-        slices->ends[i] = begin;
-        begin += slices->histogram[gather->first + i];
+    const uint64_t first = slice->first, parts = slice->count;
+    const unsigned shift = slice->shift, width = slice->width;
+    size_t *ends = slice->ends;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t part = (keys[i] >> shift) - first;
+        bool here = part < parts;
+        part = here ? part : parts;
+        size_t end = ends[part];
+        store_word(slice->blocks + end, keys[i]);
+        ends[part] = end += here ? width : 0;
+        if (__builtin_expect(is_full_block(end), 0) && !add_block(slice, part, (end - 1) / BLOCK_BYTES * BLOCK_BYTES))
+            return false;
     }
-    slices->ends[PARTS] = count;
-    visit_keys(slices->table, gather_key, &copy);
+    return true;
 }
 
-/* The keys of a part, from `begin` on. */
-static void list_part(const struct gather *gather, uint64_t part, uint64_t *keys, uint64_t begin, uint64_t count)
+static bool gather(struct slice *slice, const struct cuckoo_table *table)
 {
-    const unsigned shift = gather->slices->shift;
-    const uint64_t base = (gather->first + part) << shift, mask = (UINT64_C(1) << shift) - 1;
-    for (uint64_t i = 0; i < count; i++)
-        keys[i] = base | ((gather->words ? gather->words[begin + i] : gather->halves[begin + i]) & mask);
+    uint64_t keys[ENTRIES_ROOM];
+    slice->used = 0;
+    for (uint64_t part = 0; part <= slice->count; part++)
+        if (!add_block(slice, part, NO_BLOCK))
+            return false;
+    for (uint32_t row = 0; row < cuckoo_table_rows(table);) {
+        uint32_t count = cuckoo_table_keys(table, &row, keys);
+        if (!deal_out(slice, keys, count))
+            return false;
+    }
+    for (uint64_t i = 0; i < table->stash.used; i++)
+        if (!deal_out(slice, &table->stash.nodes[i].key, 1))
+            return false;
+    return true;
 }
 
-/* One key more than there are is written to the slice, and to its part when that is sorted. */
-static bool write_slice(struct slices *slices, struct class_key_coder *coder, const struct slice *slice)
+static uint64_t keys_of_part(const struct slice *slice, uint64_t part)
+{
+    size_t end = slice->ends[part], block = end / BLOCK_BYTES * BLOCK_BYTES;
+    uint64_t count = (end - block - LINK_BYTES) / slice->width, before = load_word(slice->blocks + block);
+    for (; before != NO_BLOCK; before = load_word(slice->blocks + before))
+        count += keys_of_block(slice->width);
+    return count;
+}
+
+static void list_part(const struct slice *slice, uint64_t part, uint64_t *keys)
+{
+    const uint64_t base = (slice->first + part) << slice->shift, mask = (UINT64_C(1) << slice->shift) - 1;
+    size_t block = slice->ends[part] / BLOCK_BYTES * BLOCK_BYTES;
+    size_t count = (slice->ends[part] - block - LINK_BYTES) / slice->width;
+    for (uint64_t next = block; next != NO_BLOCK; count = keys_of_block(slice->width)) {
+        const uint8_t *bytes = slice->blocks + next + LINK_BYTES;
+        for (size_t i = 0; i < count; i++)
+            keys[i] = base | (load_word(bytes + i * slice->width) & mask);
+        keys += count;
+        next = load_word(bytes - LINK_BYTES);
+    }
+}
+
+/* One key more than there are is written when they are sorted. */
+static bool write_parts(const struct slice *slice, struct class_key_coder *coder)
 {
     const roost_allocator *allocator = &coder->writer->buffer.allocator;
-    const bool wide = slices->shift > 32;
-    uint64_t room = slice->count + 1, *part = memory_allocate(allocator, 2 * (slice->most + 1) * sizeof *part);
-    void *gathered = memory_allocate(allocator, room * (wide ? sizeof(uint64_t) : sizeof(uint32_t)));
-    const struct gather gather = {slices, gathered, wide ? gathered : NULL, slice->first, slice->parts};
-    if (part && gathered)
-        gather_slice(&gather, slice->count);
-    for (uint64_t i = 0, begin = 0; part && gathered && i < slice->parts; begin = slices->ends[i++]) {
-        uint64_t count = slices->ends[i] - begin;
-        list_part(&gather, i, part, begin, count);
-        sort_distinct_numbers(part, part + slice->most + 1, count, slices->shift);
-        class_keys_write(coder, part, count);
+    uint64_t most = 0;
+    for (uint64_t part = 0; part < slice->count; part++) {
+        uint64_t count = keys_of_part(slice, part);
+        most = count > most ? count : most;
+    }
+    uint64_t *keys = memory_allocate(allocator, 2 * (most + 1) * sizeof *keys);
+    for (uint64_t part = 0; part < slice->count && keys; part++) {
+        uint64_t count = keys_of_part(slice, part);
+        list_part(slice, part, keys);
+        sort_distinct_numbers(keys, keys + most + 1, count, slice->shift);
+        class_keys_write(coder, keys, count);
         bit_writer_pass_on(coder->writer);
     }
-    memory_release(allocator, gathered);
-    memory_release(allocator, part);
-    return part && gathered;
+    memory_release(allocator, keys);
+    return keys != NULL;
 }
 
-static struct slice next_slice(const struct slices *slices, uint32_t first, uint64_t most)
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+static bool slice_resize(struct slice *slice, size_t room, const roost_allocator *allocator)
 {
-    struct slice slice = {first, 0, 0, 0};
-    do {
-        uint64_t count = slices->histogram[first + slice.parts++];
-        slice.count += count;
-        slice.most = count > slice.most ? count : slice.most;
-    } while (first + slice.parts < PARTS && slice.count + slices->histogram[first + slice.parts] <= most);
-    return slice;
+    memory_release(allocator, slice->blocks);
+    slice->blocks = memory_allocate(allocator, room * BLOCK_BYTES);
+    slice->room = room;
+    return slice->blocks != NULL;
+}
+
+/* The next parts, as many as fit the blocks, or one. */
+static bool gather_some(struct slice *slice, const struct cuckoo_table *table, const roost_allocator *allocator)
+{
+    while (!gather(slice, table))
+        if (slice->count > 1)
+            slice->count /= 2;
+        else if (!slice_resize(slice, slice->room * 2, allocator))
+            return false;
+    return true;
+}
+
+static bool write_slices(const struct cuckoo_table *table, struct class_key_coder *coder, struct slice *slice,
+                         uint64_t parts)
+{
+    const uint64_t usual = slice->count;
+    bool written = true;
+    for (; slice->first < parts && written; slice->first += slice->count) {
+        slice->count = parts - slice->first < usual ? parts - slice->first : usual;
+        written = gather_some(slice, table, &coder->writer->buffer.allocator) && write_parts(slice, coder);
+    }
+    return written;
 }
 
 /* Reading the table once more for each slice takes an eighth of the time of an encoding. */
@@ -181,33 +211,34 @@ static uint64_t keys_at_once(uint64_t entries)
     return some < class_keys_at_once ? some : class_keys_at_once;
 }
 
-static bool write_sliced(const struct cuckoo_table *table, struct class_key_coder *coder, uint64_t most)
+bool class_keys_are_passed_on(const struct cuckoo_table *table)
 {
-    const roost_allocator *allocator = &coder->writer->buffer.allocator;
-    struct slices *slices = memory_allocate(allocator, sizeof *slices);
-    bool written = slices != NULL;
-    if (!slices)
-        return false;
-    slices->table = table;
-    slices->shift = universe_bits(table) > HISTOGRAM_BITS ? universe_bits(table) - HISTOGRAM_BITS : 0;
-    visit_keys(table, count_key, slices);
-    for (uint32_t first = 0; first < PARTS && written;) {
-        struct slice slice = next_slice(slices, first, most);
-        written = write_slice(slices, coder, &slice);
-        first += slice.parts;
-    }
-    memory_release(allocator, slices);
-    return written;
+    const uint64_t least = KEYS_WORTH_PASSING_ON < class_keys_at_once ? KEYS_WORTH_PASSING_ON : class_keys_at_once;
+    return cuckoo_table_entries(table) > least;
 }
 
-bool class_keys_are_sliced(const struct cuckoo_table *table)
+/* Blocks for what a slice has if keys are evenly spread, and for some more. What is not needed is not touched. */
+static uint64_t blocks_for(const struct slice *slice, uint64_t entries, uint64_t parts)
 {
-    uint64_t entries = cuckoo_table_entries(table);
-    return entries > keys_at_once(entries);
+    uint64_t keys = slice->count == parts ? entries : divide_up(entries, parts) * slice->count * 9 / 8;
+    return slice->count + 1 + keys / keys_of_block(slice->width);
 }
 
 bool class_keys_write_all(const struct cuckoo_table *table, struct class_key_coder *coder)
 {
-    uint64_t entries = cuckoo_table_entries(table), most = keys_at_once(entries);
-    return entries <= most ? write_whole(table, coder) : write_sliced(table, coder, most);
+    const roost_allocator *allocator = &coder->writer->buffer.allocator;
+    const uint64_t entries = cuckoo_table_entries(table), universe = class_universe(table->geometry);
+    if (entries == 0)
+        return true;
+    struct slice slice = {.shift = highest_bit(universe / entries + 1) + PART_KEYS_BITS};
+    slice.shift = slice.shift < MOST_PART_BITS ? slice.shift : MOST_PART_BITS;
+    const uint64_t parts = ((universe - 1) >> slice.shift) + 1;
+    slice.width = (slice.shift + 7) / 8;
+    slice.count = divide_up(parts, divide_up(entries, keys_at_once(entries)));
+    slice.ends = memory_allocate(allocator, (slice.count + 1) * sizeof *slice.ends);
+    bool written = slice.ends && slice_resize(&slice, blocks_for(&slice, entries, parts), allocator) &&
+                   write_slices(table, coder, &slice, parts);
+    memory_release(allocator, slice.blocks);
+    memory_release(allocator, slice.ends);
+    return written;
 }

@@ -32,8 +32,8 @@ void class_keys_write(struct class_key_coder *coder, const uint64_t *keys, uint6
 /* All keys of the table; false if there is no memory to sort them in. */
 bool class_keys_write_all(const struct cuckoo_table *table, struct class_key_coder *coder);
 
-/* Whether that is done in slices: large tables, which hand over the bytes of each. */
-bool class_keys_are_sliced(const struct cuckoo_table *table);
+/* Whether there are so many that their bytes should go out as they are written. */
+bool class_keys_are_passed_on(const struct cuckoo_table *table);
 
 /* How many keys are sorted at once; a table with more is encoded slice by slice. Only tests change it. */
 extern uint64_t class_keys_at_once;

@@ -624,7 +624,7 @@ static bool gcuckoo_is_passed_on(const roost_filter *filter, uint64_t *least, ui
     const unsigned parameter = rice_parameter(universe, entries);
     *least = entries * (parameter + 1) / 8;
     *most = 2 * LONGEST_VARINT + (entries * (parameter + 1) + (universe >> parameter)) / 8 + 1;
-    return class_keys_are_sliced(table);
+    return class_keys_are_passed_on(table);
 }
 
 static bool read_places(struct bit_reader *reader, struct cuckoo_geometry geometry, unsigned parameter, uint64_t *next,

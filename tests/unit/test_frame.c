@@ -270,6 +270,44 @@ static void slices_give_the_same_frame(void **state)
     }
 }
 
+/*
+ * Slices of some parts each, of keys that are spread, and of keys that are all in one part of the key space: a slice
+ * then has many times its share.
+ */
+static void uneven_slices_give_the_same_frame(void **state)
+{
+    (void)state;
+    const uint64_t usual = class_keys_at_once;
+    for (uint32_t number = 0; number < 6; number++) {
+        const bool uneven = number % 2;
+        roost_config config = cuckoo_config(8 + number / 2 * 8, 4, 60000);
+        roost_filter *filter = new_filter(&config), *decoded;
+        const struct cuckoo_geometry geometry = filter->kind->table.geometry(filter);
+        roost_info info = {0};
+        for (uint64_t key = 0; info.entries < 50000; key++) {
+            const roost_hash hash = hash_for_key(key);
+            if (uneven && class_key(place_of_hash(hash, geometry), geometry) >= class_universe(geometry) / 17)
+                continue;
+            assert_ok(roost_filter_add_hash(filter, NULL, hash));
+            if (key % 64 == 0)
+                roost_filter_get_info(filter, &info);
+        }
+        roost_buffer whole, sliced;
+        assert_ok(roost_filter_encode(filter, &whole));
+        class_keys_at_once = 11000;
+        assert_ok(roost_filter_encode(filter, &sliced));
+        class_keys_at_once = usual;
+        assert_int_equal(whole.size, sliced.size);
+        assert_memory_equal(whole.data, sliced.data, whole.size);
+        assert_ok(roost_filter_decode(&decoded, sliced.data, sliced.size, NULL));
+        assert_true(roost_filter_equal(filter, decoded));
+        roost_buffer_release(&whole);
+        roost_buffer_release(&sliced);
+        roost_filter_free(decoded);
+        roost_filter_free(filter);
+    }
+}
+
 /* ---- frames that are passed on ------------------------------------------------------------------------------------ */
 
 /* A file in memory, whose calls fail after so many. */
@@ -770,6 +808,7 @@ int main(void)
         cmocka_unit_test(small_frames_cannot_take_all_memory),
         cmocka_unit_test(a_stash_counts_against_the_limit),
         cmocka_unit_test(slices_give_the_same_frame),
+        cmocka_unit_test(uneven_slices_give_the_same_frame),
         cmocka_unit_test(frames_that_are_passed_on_are_the_same),
         cmocka_unit_test(passing_on_fails_as_a_whole),
         cmocka_unit_test(what_is_damaged_on_its_way_is_seen),
