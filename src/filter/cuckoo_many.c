@@ -256,29 +256,9 @@ uint32_t cuckoo_table_fill(struct cuckoo_table *table, cuckoo_entry *entries, ui
 
 /* ---- lists of keys ----------------------------------------------------------------------------------------------- */
 
-/* Of a table outside a series. What no key has makes a number negative: one test for all. */
-static bool plain_keys_of_gaps(uint64_t *numbers, struct key_places *places, uint32_t count, uint64_t *next,
-                               uint32_t buckets, uint32_t bits)
-{
-    const uint64_t mask = (UINT64_C(1) << bits) - 1, n = buckets;
-    uint64_t key = *next - 1, wrong = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        wrong |= numbers[i];
-        key += numbers[i] + 1;
-        uint64_t fingerprint = key & mask, u = key >> bits, sum = pair_sum((uint32_t)fingerprint, buckets);
-        uint64_t bucket = u + (sum + 1) / 2;
-        bucket -= bucket < n ? 0 : n;
-        wrong |= (n - 2 * u - (sum & 1)) | (fingerprint - 1);
-        numbers[i] = key;
-        places->entries[i] = bucket << 32 | fingerprint;
-        places->others[i] = (uint32_t)(sum - bucket + (sum < bucket ? n : 0));
-    }
-    *next = key + 1;
-    return wrong >> 63 == 0;
-}
-
-static bool nested_keys_of_gaps(uint64_t *numbers, struct key_places *places, uint32_t count, uint64_t *next,
-                                struct cuckoo_geometry geometry)
+/* Of any table, and any bytes. */
+static bool keys_of_any_gaps(uint64_t *numbers, struct key_places *places, uint32_t count, uint64_t *next,
+                             struct cuckoo_geometry geometry)
 {
     for (uint32_t i = 0; i < count; i++) {
         uint64_t gap = numbers[i], key = *next + gap;
@@ -293,11 +273,46 @@ static bool nested_keys_of_gaps(uint64_t *numbers, struct key_places *places, ui
     return true;
 }
 
+/* Gaps that are smaller add up, as many as come at once. */
+#define USUAL_GAP (UINT64_C(1) << 48)
+
+/* The largest key of the list, or UINT64_MAX if gaps are unusual. */
+static uint64_t last_key_of(const uint64_t *gaps, uint32_t count, uint64_t next)
+{
+    uint64_t all = 0, sum = next + count - 1;
+    for (uint32_t i = 0; i < count; i++) {
+        all |= gaps[i];
+        sum += gaps[i];
+    }
+    return all < USUAL_GAP && next < USUAL_GAP ? sum : UINT64_MAX;
+}
+
+/* Of a table outside a series, where all keys are so small that they name a pair by its smaller name. */
+static bool plain_keys_of_gaps(uint64_t *numbers, struct key_places *places, uint32_t count, uint64_t *next,
+                               uint32_t buckets, uint32_t bits)
+{
+    const uint64_t mask = (UINT64_C(1) << bits) - 1, n = buckets;
+    uint64_t key = *next - 1, free_slots = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        key += numbers[i] + 1;
+        uint64_t fingerprint = key & mask, sum = pair_sum((uint32_t)fingerprint, buckets);
+        uint64_t bucket = (key >> bits) + (sum + 1) / 2;
+        bucket -= bucket < n ? 0 : n;
+        free_slots |= fingerprint - 1; /* negative for 0 */
+        numbers[i] = key;
+        places->entries[i] = bucket << 32 | fingerprint;
+        places->others[i] = (uint32_t)(sum - bucket + (sum < bucket ? n : 0));
+    }
+    *next = key + 1;
+    return free_slots >> 63 == 0;
+}
+
 bool cuckoo_keys_of_gaps(uint64_t *numbers, struct key_places *places, uint32_t count, uint64_t *next,
                          struct cuckoo_geometry geometry)
 {
-    if (geometry.level | geometry.extra_bits)
-        return nested_keys_of_gaps(numbers, places, count, next, geometry);
+    const uint64_t last = last_key_of(numbers, count, *next) >> geometry.bits;
+    if ((geometry.level | geometry.extra_bits) || last >= geometry.buckets / 2)
+        return keys_of_any_gaps(numbers, places, count, next, geometry);
     return plain_keys_of_gaps(numbers, places, count, next, geometry.buckets, geometry.bits);
 }
 
@@ -343,31 +358,53 @@ uint32_t cuckoo_table_keys(const struct cuckoo_table *table, uint32_t *row, uint
     return keys_of_other_layout(table, row, keys);
 }
 
+/* So many entries ahead, memory is asked for: all at once would not fit the first cache. */
+#define AHEAD 32
+
+static ALWAYS_INLINE void prefetch_pair(const struct cuckoo_table *table, const struct key_places *places, uint32_t i)
+{
+    prefetch_bucket(table, (uint32_t)(places->entries[i] >> 32));
+    prefetch_bucket(table, places->others[i]);
+}
+
 static ALWAYS_INLINE uint32_t fill_evenly(struct cuckoo_table *table, enum form form, struct key_places *places,
                                           uint32_t count)
 {
     const uint64_t filled = table->filled;
     uint32_t left = 0;
-    for (uint32_t i = 0; i < count && table->slots.size > CACHED; i++) {
-        prefetch_bucket(table, (uint32_t)(places->entries[i] >> 32));
-        prefetch_bucket(table, places->others[i]);
-    }
+    for (uint32_t i = 0; i < AHEAD && i < count; i++)
+        prefetch_pair(table, places, i);
     for (uint32_t i = 0; i < count; i++) {
         cuckoo_entry entry = places->entries[i];
+        struct place place = {(uint32_t)(entry >> 32), places->others[i], (uint32_t)entry};
+        if (i + AHEAD < count)
+            prefetch_pair(table, places, i + AHEAD);
         places->entries[left] = entry;
-        left += !take_slot_of_pair(table, form,
-                                   (struct place){(uint32_t)(entry >> 32), places->others[i], (uint32_t)entry});
+        left += !take_slot_of_pair(table, form, place);
     }
     table->filled = filled + count - left;
     return left;
 }
 
+/* A function for each of the common forms, so that the compiler finds registers for each alone. */
+static __attribute__((noinline)) uint32_t fill_four_bytes(struct cuckoo_table *table, struct key_places *places,
+                                                          uint32_t count)
+{
+    return fill_evenly(table, FOUR_BYTES, places, count);
+}
+
+static __attribute__((noinline)) uint32_t fill_one_word(struct cuckoo_table *table, struct key_places *places,
+                                                        uint32_t count)
+{
+    return fill_evenly(table, ONE_WORD, places, count);
+}
+
 uint32_t cuckoo_table_fill_evenly(struct cuckoo_table *table, struct key_places *places, uint32_t count)
 {
     if (table->plain_form == FOUR_BYTES)
-        return fill_evenly(table, FOUR_BYTES, places, count);
+        return fill_four_bytes(table, places, count);
     if (table->plain_form == ONE_WORD)
-        return fill_evenly(table, ONE_WORD, places, count);
+        return fill_one_word(table, places, count);
     return table->plain_form == OTHER_FORM ? count : fill_evenly(table, (enum form)table->form, places, count);
 }
 
