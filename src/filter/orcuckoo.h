@@ -80,6 +80,16 @@ void drop_node(struct orcuckoo *filter, uint64_t node);
 /* Whether this very entry is there. */
 bool holds_entry(const struct orcuckoo *filter, const struct place *place, uint32_t number, uint32_t counter);
 
+/* ---- for the table of the store: orcuckoo_entries.c --------------------------------------------------------------- */
+
+struct class_code orcuckoo_class_code(struct cuckoo_geometry geometry);
+void orcuckoo_write_classes(const struct observed *observed, struct bit_writer *writer, const struct members *members);
+bool orcuckoo_read_class(const struct observed *observed, struct class_reader *reader, uint64_t *key);
+unsigned orcuckoo_fewest_class_bits(const struct observed *observed);
+size_t orcuckoo_next_entries(const struct observed *observed, struct entry_walk *walk,
+                             struct entry entries[ENTRIES_AT_ONCE]);
+size_t orcuckoo_next_dots(const struct observed *observed, struct entry_walk *walk, uint64_t dots[ROOM_FOR_DOTS]);
+
 /* ---- merge: orcuckoo_merge.c ------------------------------------------------------------------------------------- */
 
 roost_status orcuckoo_merge(roost_filter *filter, bool *changed, const roost_filter *other);
