@@ -410,14 +410,38 @@ uint32_t cuckoo_table_fill_evenly(struct cuckoo_table *table, struct key_places 
 
 /* ---- tables with tags -------------------------------------------------------------------------------------------- */
 
+bool cuckoo_table_lists_words(const struct cuckoo_table *table)
+{
+    return table->plain_form == FOUR_TAGGED;
+}
+
 bool cuckoo_tables_are_alike(const struct cuckoo_table *table, const struct cuckoo_table *other)
 {
-    return table->plain_form == FOUR_TAGGED && other->plain_form == FOUR_TAGGED;
+    return cuckoo_table_lists_words(table) && cuckoo_table_lists_words(other);
 }
 
 static ALWAYS_INLINE const uint8_t *four_tagged(const struct cuckoo_table *table, uint32_t row)
 {
     return table->slots.bytes + (size_t)row * 32;
+}
+
+uint32_t cuckoo_table_next_words(const struct cuckoo_table *table, uint32_t *next, uint64_t *words, uint32_t *rows,
+                                 uint32_t room)
+{
+    const uint32_t all = cuckoo_table_rows(table);
+    uint32_t count = 0, row = *next;
+    while (count + ROWS_AT_ONCE * 4 <= room && (row = cuckoo_table_next_row(table, row)) < all) {
+        const uint32_t end = all - row < ROWS_AT_ONCE ? all : row + ROWS_AT_ONCE;
+        for (; row < end; row++)
+            for (uint32_t slot = 0; slot < 4; slot++) {
+                uint64_t word = load_word(four_tagged(table, row) + slot * 8);
+                words[count] = word;
+                rows[count] = row;
+                count += word != 0;
+            }
+    }
+    *next = row;
+    return count;
 }
 
 static ALWAYS_INLINE bool is_one_of_four(uint64_t word, const uint8_t *four)

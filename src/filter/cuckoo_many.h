@@ -50,6 +50,16 @@ struct tag_translation {
     bool is_identity; /* nothing is changed */
 };
 
+/* Whether the next function is for this table. */
+bool cuckoo_table_lists_words(const struct cuckoo_table *table);
+
+/*
+ * The words of the next rows, from *row on, and the rows that they are in: whole groups of rows, while there is room for
+ * all slots of one, `room` words in all. Free slots are left out, but one word more may be written. Returns how many.
+ */
+uint32_t cuckoo_table_next_words(const struct cuckoo_table *table, uint32_t *row, uint64_t *words, uint32_t *rows,
+                                 uint32_t room);
+
 /* Whether the next function is for these two. */
 bool cuckoo_tables_are_alike(const struct cuckoo_table *table, const struct cuckoo_table *other);
 
