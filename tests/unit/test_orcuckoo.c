@@ -986,6 +986,65 @@ static void after_its_last_dot_an_actor_is_left(void **state)
     roost_filter_free(filter);
 }
 
+/* ---- classes as bits --------------------------------------------------------------------------------------------- */
+
+#define LISTED 40
+
+static uint64_t any_class(struct random_source *random, struct cuckoo_geometry geometry)
+{
+    uint64_t key;
+    do
+        key = scale_to_range(random_next(random), class_universe(geometry));
+    while (!is_class_key(key, geometry));
+    return key;
+}
+
+/* All of a list come back; cut off anywhere, those before the cut do, and no more. */
+static void assert_classes_come_back(const struct observed *observed, const struct sort_pair *pairs)
+{
+    struct bit_writer writer;
+    struct members members = {pairs, NULL, LISTED};
+    bit_writer_init(&writer, observed->base.environment.allocator);
+    observed->store->write_classes(observed, &writer, &members);
+    write_alignment(&writer);
+    for (size_t size = 0; size <= writer.buffer.size; size++) {
+        struct class_reader reader = {.bits = bit_reader_over(writer.buffer.data, size)};
+        uint64_t key;
+        uint32_t read = 0;
+        while (read < LISTED && observed->store->read_class(observed, &reader, &key)) {
+            assert_int_equal(key, pairs[read++].value);
+            assert_true(reader.bits.position <= size * 8);
+        }
+        assert_true(read < LISTED ? reader.bits.failed : size == writer.buffer.size);
+    }
+    bit_writer_release(&writer);
+}
+
+/* From few buckets and short fingerprints to classes that no window of the reader holds. Nothing but the geometry is
+   used here, so that the filter need not be as large. */
+static void classes_are_cut_off_nowhere(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(23));
+    roost_config config = orcuckoo_config(24, 64, false, 100);
+    roost_filter *filter = new_filter(&config);
+    struct orcuckoo *orcuckoo = (struct orcuckoo *)(void *)filter;
+    const struct cuckoo_geometry geometry = orcuckoo->table.geometry;
+    const struct class_code code = orcuckoo->code;
+    for (int round = 0; round < 400; round++) {
+        struct sort_pair pairs[LISTED];
+        orcuckoo->table.geometry.buckets = 2 + (uint32_t)(random_next(&random) >> (33 + random_choice(&random, 30)));
+        orcuckoo->table.geometry.bits = 8 + random_choice(&random, 25);
+        orcuckoo->code = orcuckoo_class_code(orcuckoo->table.geometry);
+        for (uint64_t i = 0; i < LISTED; i++)
+            pairs[i] = (struct sort_pair){i, any_class(&random, orcuckoo->table.geometry)};
+        assert_classes_come_back(as_const_observed(filter), pairs);
+    }
+    orcuckoo->table.geometry = geometry;
+    orcuckoo->code = code;
+    roost_filter_free(filter);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1014,6 +1073,7 @@ int main(void)
         cmocka_unit_test(memory_stays_within_the_limit),
         cmocka_unit_test(one_call_is_a_batch_of_one),
         cmocka_unit_test(after_its_last_dot_an_actor_is_left),
+        cmocka_unit_test(classes_are_cut_off_nowhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
