@@ -47,6 +47,14 @@ static void request_huge_pages(uint8_t *bytes, size_t size)
 #endif
 }
 
+void *memory_allocate_large(const roost_allocator *allocator, size_t size)
+{
+    void *memory = memory_allocate(allocator, size);
+    if (memory)
+        request_huge_pages(memory, size);
+    return memory;
+}
+
 bool region_allocate(struct region *region, const roost_allocator *allocator, size_t size)
 {
     *region = (struct region){0};

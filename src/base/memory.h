@@ -38,6 +38,10 @@ static inline void memory_release(const roost_allocator *allocator, void *memory
         allocator->release(allocator->context, memory);
 }
 
+/* The same for what may be large, and is filled from its beginning to its end: as with a region, the kernel is asked for
+   huge pages. A fault for each small page takes longer than to write it. */
+void *memory_allocate_large(const roost_allocator *allocator, size_t size);
+
 /* Tells the context that a block of another one is used, or no longer used: roost_environment.count. */
 typedef void memory_counter(void *context, void *memory, bool more);
 

@@ -32,7 +32,7 @@ static roost_status grow(const struct element_set *set, void **array, size_t *ro
         wanted = *room + *room / 2;
     if (wanted > SIZE_MAX / 2 / size || (set->memory_limit && wanted * size > set->memory_limit))
         return ROOST_TOO_LARGE;
-    void *larger = memory_allocate(&set->allocator, wanted * size);
+    void *larger = memory_allocate_large(&set->allocator, wanted * size);
     if (!larger)
         return ROOST_NO_MEMORY;
     if (used)
@@ -201,7 +201,7 @@ static void sort_elements(struct element_set *set)
 {
     struct element *scratch = NULL;
     if (set->count >= FEWEST_DEALT && (!set->memory_limit || 2 * set->count * sizeof *scratch <= set->memory_limit))
-        scratch = memory_allocate(&set->allocator, set->count * sizeof *scratch);
+        scratch = memory_allocate_large(&set->allocator, set->count * sizeof *scratch);
     if (scratch)
         sort_evenly(set->elements, scratch, set->count);
     else
