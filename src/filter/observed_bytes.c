@@ -189,7 +189,7 @@ roost_status observed_write_dots(const roost_filter *base, struct bit_writer *wr
     uint64_t entries = filter->store->count(filter);
     bool dense = dots->dots <= 4 * entries;
     size_t bytes = dense ? (dots->dots + 1) * sizeof(uint64_t) : 2 * (entries + 1) * sizeof(struct sort_pair);
-    void *memory = memory_allocate(allocator, bytes);
+    void *memory = memory_allocate_large(allocator, bytes);
     struct gather gather = {.row = dense ? NULL : memory, .by_rank = dense ? memory : NULL};
     roost_status status = ROOST_NO_MEMORY;
     if (memory && rank_map_init(&gather.map, filter, dots)) {

@@ -348,13 +348,31 @@ void relieve_if_overfull(struct orcuckoo *filter)
         empty_stash(filter);
 }
 
+/* The same, and whether it is the first of its class. As nearly all are, so both are found out at once. */
+static bool enter_slot_of_class(struct orcuckoo *filter, const struct place *place, struct entry entry, uint32_t kicks,
+                                bool *first)
+{
+    const uint32_t index = index_of(filter, entry.number);
+    if (__builtin_expect(index == NO_INDEX || cuckoo_table_is_freed(&filter->table), 0)) {
+        *first = !cuckoo_table_contains(&filter->table, place);
+        return enter_slot(filter, place, entry, kicks);
+    }
+    enum put_result result = cuckoo_table_insert_class(&filter->table, place, slot_tag(filter, index, entry.counter),
+                                                       &filter->own.random, kicks);
+    *first = result != PUT_PRESENT;
+    if (result != PUT_NEW)
+        return result == PUT_PRESENT && enter_slot(filter, place, entry, kicks);
+    actors_entered_slot(&filter->observed.actors, entry.number);
+    return true;
+}
+
 /* Once the table is nearly full, a failure halves the kicks of those that follow, a success doubles them again. */
 roost_status take_entry(struct orcuckoo *filter, const struct place *place, struct entry entry, uint32_t *kicks)
 {
     roost_status status = ROOST_OK;
     uint32_t most = filter->table.most_kicks;
-    bool first = !cuckoo_table_contains(&filter->table, place);
-    if (enter_slot(filter, place, entry, *kicks)) {
+    bool first;
+    if (enter_slot_of_class(filter, place, entry, *kicks, &first)) {
         *kicks = *kicks < most / 2 ? *kicks * 2 : most;
     } else {
         *kicks = *kicks > 2 * FEWEST_KICKS ? *kicks / 2 : *kicks;
