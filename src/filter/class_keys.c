@@ -24,7 +24,6 @@
 
 #define KEYS_WORTH_PASSING_ON ((uint64_t)1 << 19)
 #define KEYS_WORTH_SLICING    ((uint64_t)1 << 20)
-#define MOST_SLICES           8
 /* Keys of a part: between half as many and as many as this, on average; and bits of a key in it. */
 #define PART_KEYS_BITS 11
 #define MOST_PART_BITS 56
@@ -111,13 +110,14 @@ static bool deal_out(struct slice *slice, const uint64_t *keys, uint64_t count)
 
 static bool gather(struct slice *slice, const struct cuckoo_table *table)
 {
+    const struct key_range range = {slice->first << slice->shift, slice->count << slice->shift};
     uint64_t keys[ENTRIES_ROOM];
     slice->used = 0;
     for (uint64_t part = 0; part <= slice->count; part++)
         if (!add_block(slice, part, NO_BLOCK))
             return false;
     for (uint32_t row = 0; row < cuckoo_table_rows(table);) {
-        uint32_t count = cuckoo_table_keys(table, &row, keys);
+        uint32_t count = cuckoo_table_keys_in(table, &row, range, keys);
         if (!deal_out(slice, keys, count))
             return false;
     }
@@ -204,10 +204,10 @@ static bool write_slices(const struct cuckoo_table *table, struct class_key_code
     return written;
 }
 
-/* Reading the table once more for each slice takes an eighth of the time of an encoding. */
 static uint64_t keys_at_once(uint64_t entries)
 {
-    uint64_t some = entries / MOST_SLICES > KEYS_WORTH_SLICING ? entries / MOST_SLICES : KEYS_WORTH_SLICING;
+    const uint64_t share = entries / key_kernel_in_use()->most_slices;
+    uint64_t some = share > KEYS_WORTH_SLICING ? share : KEYS_WORTH_SLICING;
     return some < class_keys_at_once ? some : class_keys_at_once;
 }
 

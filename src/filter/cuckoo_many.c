@@ -323,17 +323,44 @@ static ALWAYS_INLINE void plain_keys(uint64_t *entries, uint32_t count, uint32_t
         entries[i] = plain_class_key((uint32_t)(entries[i] >> 32), (uint32_t)entries[i], buckets, bits);
 }
 
-static ALWAYS_INLINE uint32_t keys_in_form(const struct cuckoo_table *table, enum form form, uint32_t *row,
-                                           uint64_t *keys)
+/* Keys that are in the range, to the front. */
+static uint32_t keep_in_range(uint64_t *keys, uint32_t count, struct key_range range)
 {
-    uint32_t rows = cuckoo_table_rows(table), found = 0;
-    while (found < MOST_ENTRIES && (*row = cuckoo_table_next_row(table, *row)) < rows) {
-        uint32_t left = rows - *row, some = left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE;
-        found += gather_rows(table, form, *row, *row + some, keys + found);
-        *row += some;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t key = keys[i];
+        keys[kept] = key;
+        kept += key - range.first < range.count;
     }
+    return kept;
+}
+
+static ALWAYS_INLINE uint32_t list_plainly(const struct cuckoo_table *table, enum form form, uint32_t from, uint32_t to,
+                                           struct key_range range, uint64_t *keys)
+{
+    uint32_t found = gather_rows(table, form, from, to, keys);
     plain_keys(keys, found, table->geometry.buckets, form == FOUR_BYTES ? 8 : table->geometry.bits);
-    return found;
+    return keep_in_range(keys, found, range);
+}
+
+static uint32_t list_small(const struct cuckoo_table *table, uint32_t from, uint32_t to, struct key_range range,
+                           uint64_t *keys)
+{
+    if (table->plain_form == FOUR_BYTES)
+        return list_plainly(table, FOUR_BYTES, from, to, range, keys);
+    return list_plainly(table, ONE_WORD, from, to, range, keys);
+}
+
+static bool always_usable(void)
+{
+    return true;
+}
+
+const struct key_kernel key_kernel_plain = {"plain", always_usable, 8, list_small};
+
+static bool is_for_kernels(const struct cuckoo_table *table)
+{
+    return table->shape.bucket_size == 4 && is_small((enum form)table->plain_form);
 }
 
 static uint32_t keys_of_other_layout(const struct cuckoo_table *table, uint32_t *row, uint64_t *keys)
@@ -347,15 +374,20 @@ static uint32_t keys_of_other_layout(const struct cuckoo_table *table, uint32_t 
     return found;
 }
 
-uint32_t cuckoo_table_keys(const struct cuckoo_table *table, uint32_t *row, uint64_t *keys)
+uint32_t cuckoo_table_keys_in(const struct cuckoo_table *table, uint32_t *row, struct key_range range, uint64_t *keys)
 {
-    if (table->plain_form == FOUR_BYTES)
-        return keys_in_form(table, FOUR_BYTES, row, keys);
-    if (table->plain_form == ONE_WORD)
-        return keys_in_form(table, ONE_WORD, row, keys);
-    if (table->plain_form != OTHER_FORM)
-        return keys_in_form(table, (enum form)table->form, row, keys);
-    return keys_of_other_layout(table, row, keys);
+    const struct key_kernel *kernel = is_for_kernels(table) ? key_kernel_in_use() : NULL;
+    const uint32_t rows = cuckoo_table_rows(table), at_once = ROWS_AT_ONCE * 8 / table->shape.bucket_size;
+    uint32_t found = 0;
+    if (table->plain_form == OTHER_FORM)
+        return keep_in_range(keys, keys_of_other_layout(table, row, keys), range);
+    while (found < MOST_ENTRIES && (*row = cuckoo_table_next_row(table, *row)) < rows) {
+        const uint32_t to = rows - *row < at_once ? rows : *row + at_once;
+        found += kernel ? kernel->list(table, *row, to, range, keys + found)
+                        : list_plainly(table, (enum form)table->form, *row, to, range, keys + found);
+        *row = to;
+    }
+    return found;
 }
 
 /* So many entries ahead, memory is asked for: all at once would not fit the first cache. */

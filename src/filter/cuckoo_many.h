@@ -3,6 +3,7 @@
 #define FILTER_CUCKOO_MANY_H
 
 #include "cuckoo_table.h"
+#include "key_kernel.h"
 
 /* Entries of another table, as this one sees them. */
 struct compared_entries {
@@ -37,8 +38,14 @@ bool cuckoo_keys_of_gaps(uint64_t *numbers, struct key_places *places, uint32_t 
 /* The same for entries that come in any order. */
 uint32_t cuckoo_table_fill_evenly(struct cuckoo_table *table, struct key_places *places, uint32_t count);
 
-/* The class keys of the next rows, from *row on; `keys` has room for ENTRIES_ROOM. Returns how many. */
-uint32_t cuckoo_table_keys(const struct cuckoo_table *table, uint32_t *row, uint64_t *keys);
+/* The class keys of the next rows, from *row on, that are in a range; `keys` has room for ENTRIES_ROOM. Returns how many,
+   0 at the end, and maybe before. */
+uint32_t cuckoo_table_keys_in(const struct cuckoo_table *table, uint32_t *row, struct key_range range, uint64_t *keys);
+
+static inline uint32_t cuckoo_table_keys(const struct cuckoo_table *table, uint32_t *row, uint64_t *keys)
+{
+    return cuckoo_table_keys_in(table, row, (struct key_range){0, class_universe(table->geometry)}, keys);
+}
 
 /* ---- tables with tags -------------------------------------------------------------------------------------------- */
 

@@ -331,23 +331,42 @@ static void take_over(struct cuckoo_table *table, const struct cuckoo_table *oth
         assert_int_equal(missing + held, other->filled);
 }
 
-/* Each class key of the slots once. */
-static void assert_keys_are_those_of_slots(const struct cuckoo_table *table)
+/* The class keys of the slots that are in a range, row by row. */
+static void assert_lists_keys(const struct cuckoo_table *table, struct key_range range)
 {
-    uint64_t keys[ENTRIES_ROOM], all = 0, sum = 0;
-    for (uint32_t row = 0; row < cuckoo_table_rows(table);) {
-        uint32_t count = cuckoo_table_keys(table, &row, keys);
-        for (uint32_t i = 0; i < count; i++)
-            sum += mixed(keys[i]);
-        all += count;
-    }
-    assert_int_equal(all, table->filled);
+    uint64_t keys[ENTRIES_ROOM];
+    uint32_t count = 0, done = 0, next = 0;
     for (uint32_t row = 0; row < cuckoo_table_rows(table); row++) {
-        uint32_t fingerprints[8], count = cuckoo_table_bucket(table, row, fingerprints);
-        for (uint32_t i = 0; i < count; i++)
-            sum -= mixed(class_key(cuckoo_table_place(table, row, fingerprints[i]), table->geometry));
+        uint32_t fingerprints[8], held = cuckoo_table_bucket(table, row, fingerprints);
+        for (uint32_t i = 0; i < held; i++) {
+            uint64_t key = class_key(cuckoo_table_place(table, row, fingerprints[i]), table->geometry);
+            if (key < range.first || key - range.first >= range.count)
+                continue;
+            for (; done == count && next < cuckoo_table_rows(table); done = 0)
+                count = cuckoo_table_keys_in(table, &next, range, keys);
+            assert_true(done < count);
+            assert_int_equal(keys[done++], key);
+        }
     }
-    assert_int_equal(sum, 0);
+    assert_int_equal(done, count);
+    while (next < cuckoo_table_rows(table))
+        assert_int_equal(cuckoo_table_keys_in(table, &next, range, keys), 0);
+}
+
+/* By every kernel. */
+static void assert_keys_are_those_of_slots(const struct cuckoo_table *table, struct random_source *random)
+{
+    const uint64_t universe = class_universe(table->geometry), first = scale_to_range(random_next(random), universe);
+    const struct key_range some = {first, scale_to_range(random_next(random), universe - first + 1)};
+    for (const struct key_kernel *const *kernel = key_kernels; *kernel; kernel++) {
+        if (!(*kernel)->usable())
+            continue;
+        key_kernel_force(*kernel);
+        assert_lists_keys(table, (struct key_range){0, universe});
+        assert_lists_keys(table, some);
+    }
+    key_kernel_force(NULL);
+    assert_ptr_equal(key_kernel_in_use(), key_kernels[0]->usable() ? key_kernels[0] : &key_kernel_plain);
 }
 
 static void assert_holds_slots_of(const struct cuckoo_table *table, const struct cuckoo_table *other)
@@ -381,7 +400,7 @@ static void many_at_once_as_one_by_one(void **state)
         take_over(&table, &other, number % 2 == 0, &allocator);
         assert_true(cuckoo_table_check(&table));
         assert_holds_slots_of(&table, &other);
-        assert_keys_are_those_of_slots(&table);
+        assert_keys_are_those_of_slots(&table, &random);
         cuckoo_table_release(&table, &allocator);
         cuckoo_table_release(&other, &allocator);
     }
