@@ -63,7 +63,7 @@ static ALWAYS_INLINE roost_hash hash_4_to_8(const struct hash_seed *seed, const 
 {
     uint64_t word = size == 8 ? load_word(key) : load_half_word(key) | (uint64_t)load_half_word(key + size - 4) << 32;
     uint64_t multiplier = size == 8 ? hash_multipliers.eight_bytes : UINT64_C(0x9e3779b185ebca87) + (size << 2);
-    uint128 product = (uint128)(word ^ seed->mixed) * multiplier;
+    uint128 product = multiply_words(word ^ seed->mixed, multiplier);
     uint64_t high = (uint64_t)(product >> 64) + ((uint64_t)product << 1);
     uint64_t low = (uint64_t)product ^ high >> 3;
     low = (low ^ low >> 35) * hash_multipliers.low;
@@ -74,11 +74,11 @@ static ALWAYS_INLINE roost_hash hash_9_to_16(const struct hash_seed *seed, const
 {
     const uint64_t prime = UINT64_C(0xc2b2ae3d27d4eb4f);
     uint64_t first = load_word(key), last = load_word(key + size - 8);
-    uint128 product = (uint128)(first ^ last ^ (XXH3_SECRET_4_5 - seed->seed)) * UINT64_C(0x9e3779b185ebca87);
+    uint128 product = multiply_words(first ^ last ^ (XXH3_SECRET_4_5 - seed->seed), UINT64_C(0x9e3779b185ebca87));
     uint64_t low = (uint64_t)product + ((uint64_t)(size - 1) << 54);
     last ^= XXH3_SECRET_6_7 + seed->seed;
     uint64_t high = (uint64_t)(product >> 64) + last + (uint64_t)(uint32_t)last * (0x85ebca77u - 1);
-    product = (uint128)(low ^ __builtin_bswap64(high)) * prime;
+    product = multiply_words(low ^ __builtin_bswap64(high), prime);
     return (roost_hash){finish_hash((uint64_t)product), finish_hash((uint64_t)(product >> 64) + high * prime)};
 }
 
@@ -89,9 +89,9 @@ static ALWAYS_INLINE bool is_short_key(size_t size)
 
 static ALWAYS_INLINE roost_hash hash_short_key(const struct hash_seed *seed, const void *key, size_t size)
 {
-    if (size == 8)
+    if (!SHORT_CODE && size == 8)
         return hash_4_to_8(seed, key, 8);
-    return size < 8 ? hash_4_to_8(seed, key, size) : hash_9_to_16(seed, key, size);
+    return size <= 8 ? hash_4_to_8(seed, key, size) : hash_9_to_16(seed, key, size);
 }
 
 /* Keys of any size: out of line. */
@@ -100,7 +100,7 @@ roost_hash hash_any_key(const struct hash_seed *seed, const void *key, size_t si
 /* For loops: a key of eight bytes in line, all others by a call, so that the loop stays short. */
 static ALWAYS_INLINE roost_hash hash_key(const struct hash_seed *seed, const void *key, size_t size)
 {
-    return __builtin_expect(size == 8, 1) ? hash_short_key(seed, key, 8) : hash_any_key(seed, key, size);
+    return !SHORT_CODE && __builtin_expect(size == 8, 1) ? hash_short_key(seed, key, 8) : hash_any_key(seed, key, size);
 }
 
 static inline uint128 hash_to_number(roost_hash hash)

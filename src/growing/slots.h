@@ -177,7 +177,7 @@ static inline struct slot_place slot_place_of(const struct segment *segment, uin
     const uint32_t buckets = segment->buckets;
     const unsigned rest_bits = segment->slots.width - OFFSET_BITS - 1;
     uint64_t inside = hash << segment->depth;
-    uint128 scaled = (uint128)(inside & segment->place_mask) * buckets;
+    uint128 scaled = multiply_words(inside & segment->place_mask, buckets);
     uint32_t home = (uint32_t)(scaled >> 64), offset = (uint32_t)((uint64_t)scaled >> (64 - OFFSET_BITS));
     uint64_t rest = inside << segment->place_bits >> (64 - rest_bits);
     return (struct slot_place){home, bucket_beyond(home, distance_of(offset, buckets), buckets),

@@ -330,6 +330,22 @@ static void batches_hash_as_xxh3_does(void **state)
     assert_true(hash_kernel_in_use()->usable());
 }
 
+/* Halves that are all ones carry the most; short words leave products out. */
+static void products_by_halves_are_products(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(3));
+    const uint64_t edges[] = {0, 1, UINT32_MAX, UINT64_C(1) << 32, UINT64_MAX - UINT32_MAX, UINT64_MAX};
+    for (size_t i = 0; i < COUNT_OF(edges); i++)
+        for (size_t j = 0; j < COUNT_OF(edges); j++)
+            assert_true(multiply_by_halves(edges[i], edges[j]) == (uint128)edges[i] * edges[j]);
+    for (int round = 0; round < 100000; round++) {
+        uint64_t a = random_next(&random) >> random_choice(&random, 64), b = random_next(&random);
+        assert_true(multiply_by_halves(a, b) == (uint128)a * b);
+        assert_true(multiply_by_halves(a, (uint32_t)b) == (uint128)a * (uint32_t)b);
+    }
+}
+
 static void choices_are_even(void **state)
 {
     (void)state;
@@ -393,6 +409,7 @@ int main(void)
         cmocka_unit_test(sorts_distinct_numbers),
         cmocka_unit_test(keys_hash_as_xxh3_does),
         cmocka_unit_test(batches_hash_as_xxh3_does),
+        cmocka_unit_test(products_by_halves_are_products),
         cmocka_unit_test(choices_are_even),
         cmocka_unit_test(statuses_keep_their_numbers),
         cmocka_unit_test(every_status_has_a_text_of_its_own),
