@@ -29,6 +29,12 @@
 #define lone_block_take  block_take
 #endif
 
+/* WebAssembly has no instruction for it: there, what is done only to prefetch is left out. */
+static ALWAYS_INLINE bool prefetches(const struct bloom_blocks *blocks)
+{
+    return !SHORT_CODE && blocks->prefetch;
+}
+
 static ALWAYS_INLINE bool holds(const uint64_t *words, uint64_t blocks, roost_hash hash, uint32_t probes)
 {
     const uint64_t *block = words + block_of(hash, blocks) * BLOCK_WORDS;
@@ -92,25 +98,25 @@ static ALWAYS_INLINE void contains_loop(const struct bloom_blocks *blocks, bool 
 
 static void add_batch(const struct bloom_blocks *blocks, bool *changed, const roost_hash *hashes, size_t count)
 {
-    if (blocks->probes == 8 && blocks->prefetch)
+    if (blocks->probes == 8 && prefetches(blocks))
         add_loop(blocks, changed, hashes, count, 8, true);
     else if (blocks->probes == 8)
         add_loop(blocks, changed, hashes, count, 8, false);
-    else if (blocks->probes == 16)
-        add_loop(blocks, changed, hashes, count, 16, blocks->prefetch);
+    else if (!SHORT_CODE && blocks->probes == 16)
+        add_loop(blocks, changed, hashes, count, 16, prefetches(blocks));
     else
-        add_loop(blocks, changed, hashes, count, blocks->probes, blocks->prefetch);
+        add_loop(blocks, changed, hashes, count, blocks->probes, prefetches(blocks));
 }
 
 static void contains_batch(const struct bloom_blocks *blocks, bool *found, const roost_hash *hashes, size_t count)
 {
-    if (blocks->probes == 8 && blocks->prefetch)
+    if (blocks->probes == 8 && prefetches(blocks))
         contains_loop(blocks, found, hashes, count, 8, true);
     else if (blocks->probes == 8)
         contains_loop(blocks, found, hashes, count, 8, false);
-    else if (blocks->probes == 16)
-        contains_loop(blocks, found, hashes, count, 16, blocks->prefetch);
-    else if (blocks->prefetch)
+    else if (!SHORT_CODE && blocks->probes == 16)
+        contains_loop(blocks, found, hashes, count, 16, prefetches(blocks));
+    else if (prefetches(blocks))
         contains_loop(blocks, found, hashes, count, blocks->probes, true);
     else
         contains_loop(blocks, found, hashes, count, blocks->probes, false);

@@ -126,7 +126,7 @@ roost_status add_any_key(roost_filter *filter, bool *changed, const void *key, s
     const struct hash_seed seed = hash_seed_of(filter);
     if (__builtin_expect(filter->imported != NULL, 0))
         return add_unless_imported(filter, changed, key, size);
-    if (size == 8)
+    if (!SHORT_CODE && size == 8)
         return calls_of(filter)->add(filter, changed, hash_short_key(&seed, key, 8));
     if (__builtin_expect(!is_short_key(size), 0))
         return add_long_key(filter, changed, key, size);
@@ -186,7 +186,7 @@ bool contains_any_key(const roost_filter *filter, const void *key, size_t size)
     const struct hash_seed seed = hash_seed_of(filter);
     if (__builtin_expect(filter->imported != NULL, 0))
         return contains_or_imported(filter, key, size);
-    if (size == 8)
+    if (!SHORT_CODE && size == 8)
         return calls_of(filter)->contains(filter, hash_short_key(&seed, key, 8));
     if (__builtin_expect(!is_short_key(size), 0))
         return contains_long_key(filter, key, size);
