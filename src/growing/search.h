@@ -116,13 +116,18 @@ extern const struct search_kernel search_kernel_neon;
 /* All kernels of this build, best first, the plain one last; NULL ends the list. */
 extern const struct search_kernel *const search_kernels[];
 
-/* The best one that this machine can run; tests may force another (NULL: back to the best). */
+/* The best one that this machine can run; tests may force another (NULL: back to the best). In WebAssembly there is
+   one, and calls of it are direct. */
 extern _Atomic(const struct search_kernel *) search_kernel_chosen; /* NULL: none yet */
 const struct search_kernel *search_kernel_choose(void);
 static inline const struct search_kernel *search_kernel_in_use(void)
 {
+#if defined(__wasm__)
+    return &search_kernel_plain;
+#else
     const struct search_kernel *kernel = atomic_load_explicit(&search_kernel_chosen, memory_order_relaxed);
     return kernel ? kernel : search_kernel_choose();
+#endif
 }
 void search_kernel_force(const struct search_kernel *kernel);
 
