@@ -26,7 +26,7 @@ done
 all=$(sed -n "/^library_sources/,/^)/s/^  '\(.*\)',/\1/p" "$root/src/meson.build" | grep -vE '^(file|concurrent)/|^gossip/gossip')
 # Left out of the smaller two, with a word in wasm/left_out.c: filters of other kinds than bloom of fixed size, and cuckoo and
 # orcuckoo that grow, add-wins; windows, counters, reconciliation, imported parts. The linker leaves out what only these use.
-beyond='^(multiset|gossip|reconcile|window|imported)/|^filter/(series|gcuckoo|orcuckoo|cuckoo_table|cuckoo_many|bloom_block_rate_table)|^frame/multiset|^base/field|^growing/last_writer'
+beyond='^(multiset|gossip|reconcile|window|imported)/|^filter/(importing|series|gcuckoo|orcuckoo|cuckoo_table|cuckoo_many|bloom_block_rate_table)|^frame/(merge_job|multiset)|^base/field|^growing/last_writer'
 removal=$(printf '%s\n' $all | grep -vE "$beyond")
 core=$(printf '%s\n' $removal | grep -v '^growing/growing_orcuckoo')
 fast='^(base/hash|base/hash_kernel|filter/bloom_plain|filter/filter|growing/(search_plain|segment|segment_build|growing_cuckoo))\.c$'

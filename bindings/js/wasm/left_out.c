@@ -16,10 +16,12 @@
 
 #include "base/binary64.h"
 #include "filter/bloom_size.h"
+#include "filter/importing.h"
 #include "filter/kind.h"
 #include "growing/growing_orcuckoo.h"
 #include "growing/last_writer.h"
 #include "imported/imported.h"
+#include "roost/incremental.h"
 #include "window/forgetful.h"
 
 /* ---- kinds ------------------------------------------------------------------------------------------------------- */
@@ -95,33 +97,9 @@ void imported_free(struct imported *imported, const struct memory_account *accou
     (void)imported, (void)account;
 }
 
-roost_status imported_new(struct imported **imported, const struct memory_account *account,
-                          const roost_imported_part *parts, size_t count)
-{
-    (void)imported, (void)account, (void)parts, (void)count;
-    return ROOST_UNSUPPORTED;
-}
-
-roost_status imported_clone(const struct imported *imported, struct imported **copy,
-                            const struct memory_account *account, bool shares)
-{
-    (void)imported, (void)copy, (void)account, (void)shares;
-    return ROOST_UNSUPPORTED;
-}
-
 void imported_move(struct imported **imported, const struct memory_mover *mover)
 {
     (void)imported, (void)mover;
-}
-
-bool imported_has_bloom(const struct imported *imported)
-{
-    return imported != NULL;
-}
-
-bool imported_has_cuckoo(const struct imported *imported)
-{
-    return imported != NULL;
 }
 
 bool imported_contains(const struct imported *imported, const void *key, size_t size)
@@ -134,27 +112,6 @@ uint64_t imported_count(const struct imported *imported, const void *key, size_t
 {
     (void)key, (void)size;
     return imported != NULL;
-}
-
-roost_status imported_remove(struct imported *imported, bool *changed, const void *key, size_t size, bool all,
-                             const struct memory_account *account, const struct imported_observer *observer)
-{
-    (void)imported, (void)changed, (void)key, (void)size, (void)all, (void)account, (void)observer;
-    return ROOST_UNSUPPORTED;
-}
-
-roost_status imported_prepare(struct imported_join *join, struct imported *mine, const struct imported *other,
-                              const struct memory_account *account, bool shares)
-{
-    (void)mine, (void)account, (void)shares;
-    *join = (struct imported_join){0};
-    return other ? ROOST_UNSUPPORTED : ROOST_OK;
-}
-
-struct imported *imported_commit(struct imported_join *join, const struct imported_observer *observer)
-{
-    (void)join, (void)observer;
-    return NULL;
 }
 
 void imported_abandon(struct imported_join *join)
@@ -200,17 +157,96 @@ void imported_write_part(const struct imported *imported, size_t part, struct bi
     (void)imported, (void)part, (void)writer;
 }
 
-roost_status imported_write_changes(const struct imported *imported, struct bit_writer *writer,
-                                    struct imported_change *changes, size_t count, const roost_allocator *allocator)
-{
-    (void)imported, (void)writer, (void)changes, (void)count, (void)allocator;
-    return ROOST_UNSUPPORTED;
-}
-
-roost_status imported_read(struct imported **imported, struct bit_reader *reader,
-                           const struct memory_account *account)
+roost_status imported_read(struct imported **imported, struct bit_reader *reader, const struct memory_account *account)
 {
     (void)reader, (void)account;
     *imported = NULL;
     return ROOST_UNSUPPORTED;
+}
+
+/* ---- filters with imported parts ----------------------------------------------------------------------------------- */
+
+roost_status prepare_import(roost_filter *filter, struct imported_join *join, const struct imported *other,
+                            const struct memory_account *account_of_other)
+{
+    (void)filter, (void)account_of_other;
+    *join = (struct imported_join){0};
+    return other ? ROOST_UNSUPPORTED : ROOST_OK;
+}
+
+bool commit_import(roost_filter *filter, struct imported_join *join)
+{
+    (void)filter, (void)join;
+    return false;
+}
+
+roost_status copy_import(roost_filter *copy, const roost_filter *filter)
+{
+    (void)copy, (void)filter;
+    return ROOST_OK;
+}
+
+void free_import(roost_filter *filter)
+{
+    (void)filter;
+}
+
+roost_status adopt_import(roost_filter *filter, struct imported *imported)
+{
+    (void)filter;
+    return imported ? ROOST_UNSUPPORTED : ROOST_OK;
+}
+
+roost_status write_imported_changes(const roost_filter *filter, struct bit_writer *writer, struct selection selection,
+                                    bool *any)
+{
+    (void)filter, (void)writer, (void)selection;
+    *any = false;
+    return ROOST_OK;
+}
+
+bool contains_or_imported(const roost_filter *filter, const void *key, size_t size)
+{
+    (void)key, (void)size;
+    return filter->imported != NULL;
+}
+
+roost_status add_unless_imported(roost_filter *filter, bool *changed, const void *key, size_t size)
+{
+    (void)filter, (void)changed, (void)key, (void)size;
+    return ROOST_UNSUPPORTED;
+}
+
+roost_status remove_with_imported(roost_filter *filter, bool *changed, const void *key, size_t size, bool all)
+{
+    (void)filter, (void)changed, (void)key, (void)size, (void)all;
+    return ROOST_UNSUPPORTED;
+}
+
+/* ---- merges in time slices: there is no server that they would hold up ---------------------------------------------- */
+
+roost_status roost_merge_job_new(roost_merge_job **job, const roost_filter *filter,
+                                 const roost_environment *environment)
+{
+    (void)filter, (void)environment;
+    *job = NULL;
+    return ROOST_UNSUPPORTED;
+}
+
+roost_status roost_merge_job_read(roost_merge_job *job, const void *frame, size_t size, size_t bytes)
+{
+    (void)job, (void)frame, (void)size, (void)bytes;
+    return ROOST_UNSUPPORTED;
+}
+
+roost_status roost_merge_job_step(roost_merge_job *job, roost_filter *filter, bool *changed, bool *done,
+                                  roost_bytes *delta)
+{
+    (void)job, (void)filter, (void)changed, (void)done, (void)delta;
+    return ROOST_UNSUPPORTED;
+}
+
+void roost_merge_job_free(roost_merge_job *job)
+{
+    (void)job;
 }
