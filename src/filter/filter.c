@@ -100,6 +100,18 @@ roost_status remove_by_batch(roost_filter *filter, bool *changed, roost_hash has
 const struct filter_calls calls_by_batch = {
     .contains = contains_by_batch, .add = add_by_batch, .remove = remove_by_batch, .key = CALLS_FOR_ANY_KEY};
 
+/* A slim filter has these: two jumps fewer to it, which in WebAssembly are also checked. */
+static ALWAYS_INLINE bool contains_here(const roost_filter *filter, roost_hash hash)
+{
+    return is_slim(filter) ? contains_by_batch(filter, hash) : const_own_part(filter)->calls->contains(filter, hash);
+}
+
+static ALWAYS_INLINE roost_status add_here(roost_filter *filter, bool *changed, roost_hash hash)
+{
+    return is_slim(filter) ? add_by_batch(filter, changed, hash)
+                           : const_own_part(filter)->calls->add(filter, changed, hash);
+}
+
 /* ---- elements ---------------------------------------------------------------------------------------------------- */
 
 roost_hash roost_filter_hash(const roost_filter *filter, const void *key, size_t size)
@@ -110,7 +122,7 @@ roost_hash roost_filter_hash(const roost_filter *filter, const void *key, size_t
 
 roost_status roost_filter_add_hash(roost_filter *filter, bool *changed, roost_hash hash)
 {
-    return calls_of(filter)->add(filter, changed, hash);
+    return add_here(filter, changed, hash);
 }
 
 /* Long keys apart: a function that calls another before its last jump has to save registers, however short the key. */
@@ -118,7 +130,7 @@ static __attribute__((noinline)) roost_status add_long_key(roost_filter *filter,
                                                            size_t size)
 {
     const struct hash_seed seed = hash_seed_of(filter);
-    return calls_of(filter)->add(filter, changed, hash_any_key(&seed, key, size));
+    return add_here(filter, changed, hash_any_key(&seed, key, size));
 }
 
 roost_status add_any_key(roost_filter *filter, bool *changed, const void *key, size_t size)
@@ -127,10 +139,10 @@ roost_status add_any_key(roost_filter *filter, bool *changed, const void *key, s
     if (__builtin_expect(filter->imported != NULL, 0))
         return add_unless_imported(filter, changed, key, size);
     if (!SHORT_CODE && size == 8)
-        return calls_of(filter)->add(filter, changed, hash_short_key(&seed, key, 8));
+        return add_here(filter, changed, hash_short_key(&seed, key, 8));
     if (__builtin_expect(!is_short_key(size), 0))
         return add_long_key(filter, changed, key, size);
-    return calls_of(filter)->add(filter, changed, hash_short_key(&seed, key, size));
+    return add_here(filter, changed, hash_short_key(&seed, key, size));
 }
 
 roost_status roost_filter_add(roost_filter *filter, bool *changed, const void *key, size_t size)
@@ -172,13 +184,13 @@ roost_status roost_filter_add_many(roost_filter *filter, bool *changed, size_t *
 
 bool roost_filter_contains_hash(const roost_filter *filter, roost_hash hash)
 {
-    return calls_of(filter)->contains(filter, hash);
+    return contains_here(filter, hash);
 }
 
 static __attribute__((noinline)) bool contains_long_key(const roost_filter *filter, const void *key, size_t size)
 {
     const struct hash_seed seed = hash_seed_of(filter);
-    return calls_of(filter)->contains(filter, hash_any_key(&seed, key, size));
+    return contains_here(filter, hash_any_key(&seed, key, size));
 }
 
 bool contains_any_key(const roost_filter *filter, const void *key, size_t size)
@@ -187,10 +199,10 @@ bool contains_any_key(const roost_filter *filter, const void *key, size_t size)
     if (__builtin_expect(filter->imported != NULL, 0))
         return contains_or_imported(filter, key, size);
     if (!SHORT_CODE && size == 8)
-        return calls_of(filter)->contains(filter, hash_short_key(&seed, key, 8));
+        return contains_here(filter, hash_short_key(&seed, key, 8));
     if (__builtin_expect(!is_short_key(size), 0))
         return contains_long_key(filter, key, size);
-    return calls_of(filter)->contains(filter, hash_short_key(&seed, key, size));
+    return contains_here(filter, hash_short_key(&seed, key, size));
 }
 
 bool roost_filter_contains(const roost_filter *filter, const void *key, size_t size)
