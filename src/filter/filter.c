@@ -125,7 +125,8 @@ roost_status roost_filter_add_hash(roost_filter *filter, bool *changed, roost_ha
     return add_here(filter, changed, hash);
 }
 
-/* Long keys apart: a function that calls another before its last jump has to save registers, however short the key. */
+/* Long keys apart: a function that calls another before its last jump has to save registers, however short the key. Where
+   code is to be short, all keys go this way. */
 static __attribute__((noinline)) roost_status add_long_key(roost_filter *filter, bool *changed, const void *key,
                                                            size_t size)
 {
@@ -140,7 +141,7 @@ roost_status add_any_key(roost_filter *filter, bool *changed, const void *key, s
         return add_unless_imported(filter, changed, key, size);
     if (!SHORT_CODE && size == 8)
         return add_here(filter, changed, hash_short_key(&seed, key, 8));
-    if (__builtin_expect(!is_short_key(size), 0))
+    if (SHORT_CODE || __builtin_expect(!is_short_key(size), 0))
         return add_long_key(filter, changed, key, size);
     return add_here(filter, changed, hash_short_key(&seed, key, size));
 }
@@ -200,7 +201,7 @@ bool contains_any_key(const roost_filter *filter, const void *key, size_t size)
         return contains_or_imported(filter, key, size);
     if (!SHORT_CODE && size == 8)
         return contains_here(filter, hash_short_key(&seed, key, 8));
-    if (__builtin_expect(!is_short_key(size), 0))
+    if (SHORT_CODE || __builtin_expect(!is_short_key(size), 0))
         return contains_long_key(filter, key, size);
     return contains_here(filter, hash_short_key(&seed, key, size));
 }
@@ -330,7 +331,7 @@ roost_status remove_any_key(roost_filter *filter, bool *changed, const void *key
     const struct hash_seed seed = hash_seed_of(filter);
     if (__builtin_expect(filter->imported != NULL, 0) && filter->kind->removal.remove)
         return remove_with_imported(filter, changed, key, size, true);
-    if (__builtin_expect(!is_short_key(size), 0))
+    if (SHORT_CODE || __builtin_expect(!is_short_key(size), 0))
         return remove_long_key(filter, changed, key, size);
     return calls_of(filter)->remove(filter, changed, hash_short_key(&seed, key, size));
 }

@@ -12,7 +12,7 @@
  * and gets `contains_one`, `contains_batch`, `uncovered`, `put_batch` and `find_move`. In a batch each key waits for memory three
  * times: for the directory, the segment's header and the buckets. So each step is done for a row of keys, and asks for
  * the memory that the next one needs. A row whose segments have no spilled prefixes, as nearly all do, takes a last
- * step without branches.
+ * step without branches. WebAssembly cannot ask for memory, and there keys are taken in turn.
  */
 #ifndef GROWING_SEARCH_LOOPS_H
 #define GROWING_SEARCH_LOOPS_H
@@ -20,6 +20,26 @@
 #include "search_row.h"
 #include "segment.h"
 #include "../base/hash.h"
+
+/* What few segments need, so that a look-up elsewhere calls nothing and saves no registers. */
+static __attribute__((noinline)) bool contains_seldom(const struct segment *segment, uint64_t hash)
+{
+    struct slot_place place = slot_place_of(segment, hash);
+    return buckets_match(segment->slots.width, slots_of(segment, place.home), slots_of(segment, place.other),
+                         place.slot) ||
+           (segment->spill_count && spill_contains(segment, hash));
+}
+
+static bool contains_one(const struct directory *root, uint64_t hash)
+{
+    const struct segment *segment = find_segment(root, hash);
+    if (!SHORT_CODE && __builtin_expect(segment->slots.width > 32 || segment->spill_count, 0))
+        return contains_seldom(segment, hash);
+    struct slot_place place = slot_place_of(segment, hash);
+    return buckets_match(segment->slots.width, slots_of(segment, place.home), slots_of(segment, place.other),
+                         place.slot) ||
+           (SHORT_CODE && segment->spill_count && spill_contains(segment, hash));
+}
 
 static ALWAYS_INLINE bool begin_search(struct row *row, size_t i, uint64_t hash)
 {
@@ -81,6 +101,8 @@ static ALWAYS_INLINE void contains_row(const struct directory *root, bool *found
 static void contains_batch(const struct directory *root, bool *found, const roost_hash *hashes, size_t count)
 {
     size_t done = 0;
+    for (; SHORT_CODE && done < count; done++)
+        found[done] = contains_one(root, hashes[done].high);
     for (; count - done >= ROW; done += ROW)
         contains_row(root, found + done, hashes + done, ROW);
     if (done < count)
@@ -160,7 +182,7 @@ static ALWAYS_INLINE bool begin_additions(const struct directory *root, struct r
         __builtin_prefetch(&row->segments[i]->place_mask);
     }
     (void)begin_row(row, hashes, count);
-    if (tagged)
+    if (!SHORT_CODE && tagged)
         fetch_tags(row, count);
     return true;
 }
@@ -281,7 +303,7 @@ static ALWAYS_INLINE size_t put_plain_row(const struct row *row, struct put_many
 static ALWAYS_INLINE size_t put_row(const struct row *row, struct put_many *put, bool *added, const roost_hash *hashes,
                                     size_t count, bool tagged)
 {
-    if (count > 1)
+    if (!SHORT_CODE && count > 1)
         fetch_ways(row, count);
     return tagged ? put_tagged_row(row, put, added, count) : put_plain_row(row, put, added, hashes, count);
 }
@@ -305,6 +327,13 @@ static ALWAYS_INLINE size_t put_rows(const struct directory *root, struct put_ma
     }
 }
 
+/* Entries of filters that remove. */
+#ifdef ROOST_WITHOUT_REMOVAL
+#define HAS_TAGS 0
+#else
+#define HAS_TAGS 1
+#endif
+
 /* As most calls have it: without loops. */
 static ALWAYS_INLINE size_t put_one(const struct directory *root, struct put_many *put, bool *added,
                                     const roost_hash *hashes, bool tagged)
@@ -313,9 +342,20 @@ static ALWAYS_INLINE size_t put_one(const struct directory *root, struct put_man
     return begin_additions(root, &row, hashes, 1, tagged) ? put_row(&row, put, added, hashes, 1, tagged) : 0;
 }
 
+static ALWAYS_INLINE size_t put_in_turn(const struct directory *root, struct put_many *put, bool *added,
+                                        const roost_hash *hashes, size_t count)
+{
+    size_t done = 0;
+    while (done < count && put_one(root, put, added + done, hashes + done, HAS_TAGS && put->tagged) == 1)
+        done++;
+    return done;
+}
+
 static size_t put_batch(const struct directory *root, struct put_many *put, bool *added, const roost_hash *hashes,
                         size_t count)
 {
+    if (SHORT_CODE)
+        return put_in_turn(root, put, added, hashes, count);
     if (count == 1)
         return put->tagged ? put_one(root, put, added, hashes, true) : put_one(root, put, added, hashes, false);
     return put->tagged ? put_rows(root, put, added, hashes, count, true)
@@ -341,25 +381,6 @@ static bool find_move(const struct segment *segment, uint32_t bucket, unsigned *
     unsigned i = lowest_bit(open);
     *move = (struct slot_move){{bucket, i}, {ways.buckets[i], lowest_bit(~used_of(ways.slots[i], width))}};
     return true;
-}
-
-/* What few segments need, so that a look-up elsewhere calls nothing and saves no registers. */
-static __attribute__((noinline)) bool contains_seldom(const struct segment *segment, uint64_t hash)
-{
-    struct slot_place place = slot_place_of(segment, hash);
-    return buckets_match(segment->slots.width, slots_of(segment, place.home), slots_of(segment, place.other),
-                         place.slot) ||
-           (segment->spill_count && spill_contains(segment, hash));
-}
-
-static bool contains_one(const struct directory *root, uint64_t hash)
-{
-    const struct segment *segment = find_segment(root, hash);
-    if (__builtin_expect(segment->slots.width > 32 || segment->spill_count, 0))
-        return contains_seldom(segment, hash);
-    struct slot_place place = slot_place_of(segment, hash);
-    return buckets_match(segment->slots.width, slots_of(segment, place.home), slots_of(segment, place.other),
-                         place.slot);
 }
 
 #endif
