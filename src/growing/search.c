@@ -6,6 +6,8 @@ const struct search_kernel *const search_kernels[] = {
     &search_kernel_avx2,
 #elif defined(HAS_NEON)
     &search_kernel_neon,
+#elif defined(__wasm_simd128__)
+    &search_kernel_simd128,
 #endif
     &search_kernel_plain,
     NULL,

@@ -111,6 +111,8 @@ extern const struct search_kernel search_kernel_plain;
 extern const struct search_kernel search_kernel_avx2;
 #elif defined(HAS_NEON)
 extern const struct search_kernel search_kernel_neon;
+#elif defined(__wasm_simd128__)
+extern const struct search_kernel search_kernel_simd128;
 #endif
 
 /* All kernels of this build, best first, the plain one last; NULL ends the list. */
@@ -122,7 +124,9 @@ extern _Atomic(const struct search_kernel *) search_kernel_chosen; /* NULL: none
 const struct search_kernel *search_kernel_choose(void);
 static inline const struct search_kernel *search_kernel_in_use(void)
 {
-#if defined(__wasm__)
+#if defined(__wasm_simd128__)
+    return &search_kernel_simd128;
+#elif defined(__wasm__)
     return &search_kernel_plain;
 #else
     const struct search_kernel *kernel = atomic_load_explicit(&search_kernel_chosen, memory_order_relaxed);

@@ -23,4 +23,17 @@ struct two_buckets {
     uint32_t used_home, used_other; /* a bit for each slot that is in use */
 };
 
+static inline bool buckets_match_plainly(unsigned width, const uint8_t *home, const uint8_t *other, uint64_t slot)
+{
+    uint64_t beyond = slot | UINT64_C(1) << (width - 1);
+    return bucket_matches(home, width, slot) || bucket_matches(other, width, beyond);
+}
+
+static inline struct two_buckets look_at_plainly(unsigned width, const uint8_t *home, const uint8_t *other,
+                                                 uint64_t slot)
+{
+    return (struct two_buckets){buckets_match_plainly(width, home, other, slot), used_plainly(home, width),
+                                used_plainly(other, width)};
+}
+
 #endif
