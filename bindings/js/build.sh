@@ -2,9 +2,10 @@
 # The npm package: build.sh FOLDER [--quick] leaves it in FOLDER/package, and as roost-filter-VERSION.tgz in FOLDER.
 #
 # Three modules are made of the library's own sources, by clang, lld and wasi-libc: roost.wasm has all that the package offers,
-# removal.wasm what most pages need, core.wasm the same without removal. In the first two, what is called most is compiled for
-# speed. Of core.wasm every byte counts: it is compiled for size, but for Bloom filters and the hash, and as a whole
-# (LTO). --quick makes the two smaller ones alone, hardly optimized, and no archive: for tests that must not take long.
+# removal.wasm what most pages need, core.wasm the same without removal. Each has a twin, as roost-simd.wasm, for engines with
+# vectors of 128 bits. In the first two, what is called most is compiled for speed. Of core.wasm every byte counts: it is compiled
+# for size and as a whole (LTO), but for Bloom filters and the hash; what is called most of filters that grow is inlined. --quick
+# makes the two smaller ones alone, hardly optimized, and no archive: for tests that must not take long.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -29,8 +30,11 @@ all=$(sed -n "/^library_sources/,/^)/s/^  '\(.*\)',/\1/p" "$root/src/meson.build
 beyond='^(multiset|gossip|reconcile|window|imported)/|^filter/(importing|series|gcuckoo|orcuckoo|cuckoo_table|cuckoo_many|bloom_block_rate_table)|^frame/(merge_job|multiset)|^base/field|^growing/last_writer'
 removal=$(printf '%s\n' $all | grep -vE "$beyond")
 core=$(printf '%s\n' $removal | grep -v '^growing/growing_orcuckoo')
-fast='^(base/hash|base/hash_kernel|filter/bloom_plain|filter/filter|growing/(search_plain|segment|segment_build|growing_cuckoo))\.c$'
+# Filters that grow gain by vectors, so these are compiled twice.
+without=-DROOST_WITHOUT_REMOVAL vectors="-msimd128 -fno-vectorize -fno-slp-vectorize" kernel=growing/search_simd128.c
+fast='^(base/hash|base/hash_kernel|filter/bloom_plain|filter/filter|growing/(search_plain|search_simd128|segment|segment_build|growing_cuckoo))\.c$'
 fast_in_core='^(base/hash|filter/bloom_plain)\.c$'
+inlined_in_core='^growing/(search_plain|search_simd128|segment_build)\.c$'
 
 # ---- rules ------------------------------------------------------------------------------------------------------------
 
@@ -44,21 +48,26 @@ link="--target=wasm32-wasi -nostartfiles -Wl,--no-entry,--gc-sections,--strip-al
 link="$link,--export=__stack_pointer,--no-check-features"
 # With the stack first, nothing is ever at the lowest addresses.
 optimizer=$(command -v wasm-opt || true)
-optimize="-Oz --converge --low-memory-unused --enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int --enable-mutable-globals"
-speed=-O2 size="-Oz -Dalways_inline=" core_speed="-Os -flto" core_size="-Oz -Dalways_inline= -flto"
+optimize="-Oz --converge --low-memory-unused --enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int --enable-mutable-globals --enable-simd"
+speed=-O2 size="-Oz -Dalways_inline=" core_speed="-Os -flto" core_inlined="-Oz -flto" core_size="-Oz -Dalways_inline= -flto"
 link_core="-flto -Wl,--lto-O2 -Wl,-mllvm,-inline-threshold=-100,-mllvm,-inlinehint-threshold=0"
-[ -z "$quick" ] || { optimizer= speed=-O1 size=-O0; }
+modules="core removal roost"
+[ -z "$quick" ] || { optimizer= speed=-O1 size=-O0 modules="core removal"; }
 
 node "$here/wasm/core_rates.js" "$root/src/filter/bloom_block_rate_table.c" "$here/wasm/core.h" >"$out/core_rates.new"
 cmp -s "$out/core_rates.new" "$out/core_rates.c" || cp "$out/core_rates.new" "$out/core_rates.c"
 
 object_of() { echo "$1" | sed 's,/,_,; s,\.c$,.o,'; }
-compile() { # prefix of objects, rules for the hot and for all else, which are hot, then sources of the library
-    prefix=$1 hot=$2 cold=$3 which=$4; shift 4
+compile() { # prefix of objects and of rules, which files are hot, and which are inlined, definitions, then sources of the library
+    prefix=$1 rules=$2 hot=$3 inlined=$4 more=$5; shift 5
     for source; do
-        rule=$cold
-        ! echo "$source" | grep -qE "$which" || rule=$hot
-        echo "build $prefix$(object_of "$source"): $rule $root/src/$source"
+        case $(echo "$source" | sed -E "s,$hot,hot,; s,$inlined,inlined,") in
+        hot) rule=${rules}fast ;;
+        inlined) rule=${rules}inlined ;;
+        *) rule=${rules}small ;;
+        esac
+        echo "build $prefix$(object_of "$source"): $rule $root/src/$source
+  more = $more"
     done
 }
 own() { # prefix of objects, rules for the binding and for all else, definitions
@@ -70,10 +79,19 @@ own() { # prefix of objects, rules for the binding and for all else, definitions
     done
     echo "build $1rates.o: $3 $out/core_rates.c"
 }
+objects_of() { # empty or -simd, prefix of objects, sources of the library
+    twin=$1 prefix=$2; shift 2
+    for source in "$@" ${twin:+$kernel}; do
+        case $twin$source in -simdgrowing/*) printf simd_ ;; esac
+        printf '%s ' "$prefix$(object_of "$source")"
+    done
+}
 module() { # name, options of the linker, own objects, prefix of those of the library, sources of the library
     name=$1 options=$2 objects=$3 prefix=$4; shift 4
-    echo "build package/$name.wasm: link heap.o $objects $(for source; do echo "$prefix$(object_of "$source")"; done | tr '\n' ' ')
+    for twin in "" -simd; do
+        echo "build package/$name$twin.wasm: link heap.o $objects $(objects_of "$twin" "$prefix" "$@")
   options = $options"
+    done
 }
 rule() { # name, flags
     echo "rule $1
@@ -85,6 +103,7 @@ rule() { # name, flags
     rule fast "$speed"
     rule small "$size"
     rule core_fast "$core_speed"
+    rule core_inlined "$core_inlined"
     rule core_small "$core_size"
     echo "rule link
   command = clang $link \$options \$in -o \$out${optimizer:+ && $optimizer $optimize \$out -o \$out}
@@ -97,19 +116,28 @@ rule copy
     own removal_ fast small "$smaller"
     module removal "" "$(printf 'removal_%s ' $owned own_left_out.o rates.o)" "" $removal
     if [ "$quick" ]; then
-        compile "" fast small "$fast" $removal
+        compile "" "" "$fast" "^$" "" $removal
+        compile simd_ "" "$fast" "^$" "$vectors" $(printf '%s\n' $removal $kernel | grep '^growing/')
         own core_ fast small "$smallest"
         module core "" "$(printf 'core_%s ' $owned own_left_out.o rates.o)" "" $core
     else
-        compile "" fast small "$fast" $all
-        compile core_ core_fast core_small "$fast_in_core" $core
+        compile "" "" "$fast" "^$" "" $all
+        compile simd_ "" "$fast" "^$" "$vectors" $(printf '%s\n' $all $kernel | grep '^growing/')
+        compile core_ core_ "$fast_in_core" "$inlined_in_core" "$without" $core
+        compile simd_core_ core_ "$fast_in_core" "$inlined_in_core" "$without $vectors" $(printf '%s\n' $core $kernel | grep '^growing/')
         own core_ core_fast core_small "$smallest"
         module core "$link_core" "$(printf 'core_%s ' $owned own_left_out.o rates.o)" core_ $core
         own "" fast small ""
         module roost "" "$owned" "" $all
     fi
+    # Tests of the library that test/kernel.test.js runs as WebAssembly, with the kernel for vectors.
+    echo "rule unit
+  command = clang $flags $vectors -O1 -I$here/test/include -I$root/tests \$in -Wl,-z,stack-size=1048576 -o \$out"
+    for unit in prefix_table tagged_table; do
+        echo "build unit_$unit.wasm: unit $root/tests/unit/test_$unit.c removal_own_xxhash.o removal_own_left_out.o removal_rates.o $(objects_of -simd "" $removal)"
+    done
     for file in "$here"/src/* "$here/README.md" "$root/LICENSE"; do echo "build package/$(basename "$file"): copy $file"; done
-    echo "default package/core.wasm package/removal.wasm $([ "$quick" ] || echo package/roost.wasm) $(for file in "$here"/src/* README.md LICENSE; do echo "package/$(basename "$file")"; done | tr '\n' ' ')"
+    echo "default $(for module in $modules; do echo "package/$module.wasm package/$module-simd.wasm"; done | tr '\n' ' ') $(for file in "$here"/src/* README.md LICENSE; do echo "package/$(basename "$file")"; done | tr '\n' ' ')"
 } >"$out/build.ninja.new"
 cmp -s "$out/build.ninja.new" "$out/build.ninja" || cp "$out/build.ninja.new" "$out/build.ninja"
 ninja -C "$out" --quiet
@@ -120,7 +148,9 @@ version=$(sed -n "s/^ *version: '\(.*\)',/\1/p" "$root/meson.build")
 sed "s/\"version\": \".*\"/\"version\": \"$version\"/" "$here/package.json" >"$out/package/package.json"
 [ -z "$quick" ] || exit 0
 tar -C "$out" --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -cf - package | gzip -9n >"$out/roost-filter-$version.tgz"
-for module in core removal roost; do
-    echo "$module.wasm: $(stat -c %s "$out/package/$module.wasm") bytes, $(gzip -9c "$out/package/$module.wasm" | wc -c) gzipped"
+for module in $modules; do
+    for file in $module.wasm $module-simd.wasm; do
+        echo "$file: $(stat -c %s "$out/package/$file") bytes, $(gzip -9c "$out/package/$file" | wc -c) gzipped"
+    done
 done
 echo "$out/roost-filter-$version.tgz"

@@ -1,0 +1,1 @@
+/* wasi-libc has none, and tests that trap need none. */
