@@ -3,17 +3,19 @@
 // MODULES_FOLDER has bloom-filters and bloomfilter below node_modules (npm install bloom-filters bloomfilter, there). All filters
 // are for the same keys at 1 %. Time is that of the processor, and each figure the best of several rounds in which the
 // contestants take turns, so that a busy machine slows all of them alike.
+//
+// There is a run for each module, in a process of its own, since engines call a module faster if a program has no other: first all
+// of the package, then its core, then both without vectors.
+import { execFileSync } from 'node:child_process';
+import { webcrypto } from 'node:crypto';
 import { createRequire } from 'node:module';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
-const [folder, modules, , csv] = process.argv.slice(2);
-const roost = await import(pathToFileURL(resolve(folder, 'index.js')));
-const core = await import(pathToFileURL(resolve(folder, 'core.js')));
-const require = createRequire(resolve(modules, 'x.js'));
-const { BloomFilter: Published } = require('bloom-filters');
-const { BloomFilter: Davies } = await import(pathToFileURL(join(resolve(modules), 'node_modules/bloomfilter/bloomfilter.js')));
+const [folder, modules, word, last] = process.argv.slice(2);
+const runs = { roost: 'roost-filter', core: 'roost-filter/core', 'roost-plain': 'roost-filter without vectors', 'core-plain': 'roost-filter/core without vectors' };
+const own = word === '--run' ? last : null; // of a run: which module it is about
 
 const COUNT = 100_000, ROUNDS = 15, FPR = 0.01;
 const SHORT = process.env.BENCH_KEYS === 'long' ? 'https://example.org/articles/2026/' : 'user:';
@@ -21,15 +23,21 @@ const present = Array.from({ length: COUNT }, (_, i) => `${SHORT}${i * 7919}`);
 const asked = present.map((key, i) => (i % 2 ? key : `${key}?`));
 const bits = Math.ceil(-COUNT * Math.log(FPR) / Math.LN2 ** 2), probes = Math.round(-Math.log2(FPR));
 
-const contestants = [
-  ['roost-filter bloom', () => new roost.Filter({ kind: 'bloom', capacity: COUNT, fpr: FPR }), true],
-  ['roost-filter cuckoo, growing', () => new roost.Filter({ fpr: FPR }), true],
-  ['roost-filter orcuckoo, growing', () => new roost.Filter({ kind: 'orcuckoo', fpr: FPR }), true],
-  ['roost-filter/core bloom', () => new core.Filter({ kind: 'bloom', capacity: COUNT, fpr: FPR }), true],
-  ['roost-filter/core cuckoo, growing', () => new core.Filter({ fpr: FPR }), true],
-  ['bloomfilter', () => new Davies(bits, probes), false],
-  ['bloom-filters', () => Published.create(COUNT, FPR), false],
-];
+async function contestants() {
+  const at = (path) => pathToFileURL(resolve(folder, path)), [module, plain] = own.split('-');
+  const { Filter } = plain ? (await import(at('load.js'))).load(readFileSync(at(`${module}.wasm`)), { crypto: webcrypto })
+    : await import(at(module === 'roost' ? 'index.js' : 'core.js'));
+  const { BloomFilter: Published } = createRequire(resolve(modules, 'x.js'))('bloom-filters');
+  const { BloomFilter: Davies } = await import(pathToFileURL(join(resolve(modules), 'node_modules/bloomfilter/bloomfilter.js')));
+  const list = [
+    ['bloom', () => new Filter({ kind: 'bloom', capacity: COUNT, fpr: FPR }), true],
+    ['cuckoo, growing', () => new Filter({ fpr: FPR }), true],
+    ['bloomfilter', () => new Davies(bits, probes), false],
+  ];
+  if (module === 'roost') list.push(['orcuckoo, growing', () => new Filter({ kind: 'orcuckoo', fpr: FPR }), true]);
+  if (own === 'roost') list.push(['bloom-filters', () => Published.create(COUNT, FPR), false]);
+  return list;
+}
 const tests = {
   add: (filter) => { for (const key of present) filter.add(key); },
   has: (filter) => { let n = 0; for (const key of asked) n += (filter.has ?? filter.test).call(filter, key); return n; },
@@ -43,20 +51,29 @@ function spent(run) {
   return user + system;
 }
 
-const best = {};
-for (let round = 0; round < ROUNDS; round++)
-  for (const [name, make, batches] of contestants) {
-    if (name === 'bloom-filters' && round > 2) continue; // seconds each
-    for (const test of batches ? Object.keys(tests) : ['add', 'has']) {
-      const filter = make();
-      if (test === 'has' || test === 'hasMany') { if (batches) filter.addMany(present); else tests.add(filter); }
-      const cost = spent(() => tests[test](filter)) * 1000 / COUNT;
-      const key = `${name}\t${test}`;
-      best[key] = Math.min(best[key] ?? Infinity, cost);
-      filter.free?.();
+async function run() {
+  const best = {};
+  const all = await contestants();
+  for (let round = 0; round < ROUNDS; round++)
+    for (const [name, make, batches] of all) {
+      if (name === 'bloom-filters' && round > 2) continue; // seconds each
+      for (const test of batches ? Object.keys(tests) : ['add', 'has']) {
+        const filter = make();
+        if (test === 'has' || test === 'hasMany') { if (batches) filter.addMany(present); else tests.add(filter); }
+        const cost = spent(() => tests[test](filter)) * 1000 / COUNT;
+        const key = `${name}\t${test}`;
+        best[key] = Math.min(best[key] ?? Infinity, cost);
+        filter.free?.();
+      }
     }
-  }
-const rows = Object.entries(best).map(([key, cost]) => [...key.split('\t'), Math.round(cost)]);
-const table = rows.map((row) => ({ package: row[0], call: row[1], 'ns a key': row[2] }));
-console.table(table);
-if (csv) writeFileSync(csv, ['package,call,nanoseconds_a_key', ...rows.map((row) => `"${row[0]}",${row[1]},${row[2]}`)].join('\n') + '\n');
+  return Object.entries(best).map(([key, cost]) => [...key.split('\t'), Math.round(cost)]);
+}
+
+if (own) {
+  console.log(JSON.stringify(await run()));
+} else {
+  const rows = Object.keys(runs).flatMap((name) =>
+    JSON.parse(execFileSync(process.execPath, [fileURLToPath(import.meta.url), folder, modules, '--run', name], { encoding: 'utf8' })).map((row) => [runs[name], ...row]));
+  console.table(rows.map(([run, name, call, cost]) => ({ run, filter: name, call, 'ns a key': cost })));
+  if (word === '--csv') writeFileSync(last, ['run,filter,call,nanoseconds_a_key', ...rows.map((row) => `${row[0]},"${row[1]}",${row[2]},${row[3]}`)].join('\n') + '\n');
+}

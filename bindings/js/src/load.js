@@ -267,7 +267,7 @@ export function load(source, options = {}) {
     roost.check(status, 'this combination of options makes no filter');
   }
 
-  const { filter_add, filter_contains } = calls;
+  const { filter_add, filter_contains } = calls, { keyAt } = roost;
   const cannotRemove = () => 2 * UNSUPPORTED; // where no kind can
 
   class Filter extends Replica {
@@ -285,11 +285,11 @@ export function load(source, options = {}) {
 
     // These two are called most: as `change` and `look`, with what is rare left to them.
     add(key) {
-      const size = roost.place(key), { handle } = this.#cell;
-      if (handle === 0 || this.#cell.timed || roost.placedAt !== roost.keyAt || roost.broken !== null) return this.change(filter_add, key, size);
+      const size = roost.place(key), { handle, timed } = this.#cell;
+      if (handle === 0 || timed || roost.placedAt !== keyAt || roost.broken !== null) return this.change(filter_add, key, size);
       let returned;
       try {
-        returned = filter_add(handle, roost.keyAt, size);
+        returned = filter_add(handle, keyAt, size);
       } catch (cause) {
         throw roost.breakDown(cause);
       }
@@ -299,9 +299,9 @@ export function load(source, options = {}) {
 
     has(key) {
       const size = roost.place(key), { handle } = this.#cell;
-      if (handle === 0 || roost.placedAt !== roost.keyAt || roost.broken !== null) return this.look(filter_contains, key, size);
+      if (handle === 0 || roost.placedAt !== keyAt || roost.broken !== null) return this.look(filter_contains, key, size);
       try {
-        return filter_contains(handle, roost.keyAt, size) !== 0;
+        return filter_contains(handle, keyAt, size) !== 0;
       } catch (cause) {
         roost.stack.value = roost.stackTop;
         throw cause;
