@@ -200,6 +200,43 @@ test('what wins is chosen when a filter is made', { skip: isCore && 'not in the 
   assert.equal(here.has('swift'), false);
 });
 
+test('where the last writer wins, each call that changes something has its time', { skip: isCore && 'not in the smaller modules' }, async () => {
+  const later = () => new Promise((resolve) => setTimeout(resolve, 3));
+  const calls = { add: true, addMany: true, delete: false, deleteMany: false };
+  for (const [name, adds] of Object.entries(calls)) {
+    const [here, there] = [1, 2].map(() => new Filter({ kind: 'orcuckoo', semantics: 'last-writer-wins' }));
+    here.add('swift');
+    there.merge(here);
+    await later();
+    for (let i = 0; i < 5; i++) here[adds ? 'delete' : 'add']('swift');
+    await later();
+    there[name](name.endsWith('Many') ? ['swift'] : 'swift');
+    here.merge(there);
+    assert.equal(here.has('swift'), adds, name);
+  }
+});
+
+test('what wins is the same in the program, by the same clock', { skip: isCore && 'not in the smaller modules' }, () => {
+  withProgram(({ run, read, write }) => {
+    for (const semantics of ['add-wins', 'remove-wins', 'last-writer-wins']) {
+      run(['create', semantics, '--kind', 'orcuckoo', '--semantics', semantics]);
+      const filter = new Filter({ kind: 'orcuckoo', semantics });
+      assert.equal(Filter.fromBytes(read(semantics)).digest(), filter.digest(), semantics);
+      run(['add', semantics], 'swift\nheron\n');
+      filter.addMany(['swift', 'heron', 'kite']);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3); // the clock here counts milliseconds
+      filter.delete('swift'); // after the program has added it
+      write('there', filter.toBytes());
+      run(['remove', semantics], 'heron\n'); // after this filter has
+      const both = `${semantics} and there`;
+      run(['merge', both, semantics, 'there']);
+      filter.merge(read(semantics));
+      assert.equal(Filter.fromBytes(read(both)).digest(), filter.digest());
+      assert.equal(run(['check', both], 'swift\nheron\nkite\n'), semantics === 'add-wins' ? 'swift\nheron\nkite\n' : 'kite\n', semantics);
+    }
+  });
+});
+
 test('options are those of the program, and refused as there', () => {
   const refused = (options, pattern) => assert.throws(() => new Filter(options), (error) => error.code === 'INVALID' && pattern.test(error.message), String(pattern));
   refused({ capicity: 5 }, /capicity: no such option/);
