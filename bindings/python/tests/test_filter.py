@@ -108,6 +108,21 @@ class Semantics(unittest.TestCase):
                 with self.assertRaises(roost.MismatchError):
                     here.merge(roost.Filter(kind="orcuckoo", semantics="add-wins" if semantics == "remove-wins" else "remove-wins"))
 
+    def test_where_the_last_writer_wins_each_call_has_its_time(self):
+        calls = {"add": True, "update": True, "discard": False, "remove": False, "remove_many": False}
+        for name, adds in calls.items():
+            with self.subTest(call=name):
+                here, there = (roost.Filter(kind="orcuckoo", semantics="last-writer-wins") for _ in range(2))
+                here.add("swift")
+                there.merge(here)
+                time.sleep(0.001)
+                for _ in range(5):  # by the clock, not by how often each has changed
+                    here.discard("swift") if adds else here.add("swift")
+                time.sleep(0.001)
+                getattr(there, name)(["swift"] if name.endswith("many") or name == "update" else "swift")
+                here.merge(there)
+                self.assertEqual("swift" in here, adds)
+
 
 class Model(unittest.TestCase):
     """Random calls on a filter and on an exact set: nothing is lost, and few keys are found that were not added."""

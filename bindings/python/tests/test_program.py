@@ -63,6 +63,25 @@ class Agreement(Folder):
                         self.assertEqual(printed[name], value, name)
                 self.assertLessEqual(set(printed) - set(info), {"bytes_encoded", "file", "replica", "bytes_file"})
 
+    def test_what_wins(self):
+        for semantics in "add-wins", "remove-wins", "last-writer-wins":
+            with self.subTest(semantics=semantics):
+                path, other, both = (self.path(f"{semantics}.{name}") for name in ("here", "there", "both"))
+                program("create", path, "--kind", "orcuckoo", "--semantics", semantics)
+                program("add", path, "swift", "heron")
+                seen = roost.Filter(kind="orcuckoo", semantics=semantics)
+                seen.update(["swift", "heron", "kite"])
+                seen.discard("swift")  # after the program has added it
+                with open(other, "wb") as file:
+                    file.write(seen.to_bytes())
+                program("remove", path, "heron")  # after this filter has
+                program("merge", both, path, other)
+                with roost.open(path) as filed:
+                    seen.merge(filed)
+                self.assertEqual(program("digest", both).split()[0].decode(), seen.digest())
+                found = [key for key in ("swift", "heron", "kite") if key in seen]
+                self.assertEqual(found, ["swift", "heron", "kite"] if semantics == "add-wins" else ["kite"])
+
     def test_windows_and_counters(self):
         path = self.path()
         program("window", "add", path, "--window", "1h", "swift")
