@@ -96,6 +96,7 @@ without=
 command -v cmake >/dev/null && [ -d "$lib/cmake" ] || without="--without=CMake"
 command -v c++ >/dev/null && [ -f "$root/usr/local/include/roost.hpp" ] || without="$without --without=C++"
 check "docs/embed.md does what it says" tests/pages $without docs/embed.md
+case $without in *C++) ;; *) check "docs/cpp.md does what it says" tests/pages docs/cpp.md ;; esac
 installs() { # folder, what it is, then the libraries that are installed from it
     check "$2 installs $3" sh -c "meson introspect --installed '$1' | grep -oE 'libroost\.[a-z]+' | sort -u | xargs | grep -qx '$3'"
 }

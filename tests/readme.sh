@@ -23,11 +23,12 @@ expect_wrong "a heading that is not there" $'# One\n[two](#two)'
 printf '%s\n' '```sh' "setsid sleep 1000 & echo \$! >$folder/pid" '```' >"$folder/wrong.md"
 tests/pages "$folder/wrong.md" >/dev/null && ! kill -0 "$(cat "$folder/pid")" 2>/dev/null; result $? "what a page starts ends with it"
 
-# Those that need servers are left out where there are none. embed.md needs an installed library: tests/install.sh runs it.
+# Those that need servers are left out where there are none. embed.md and cpp.md need an installed library: tests/install.sh runs
+# them. javascript.md needs the package: make check-js does.
 serving=$([ -f "$build/roost.so" ] && command -v redis-server redis-cli >/dev/null && echo yes)
 for page in README.md docs/*.md; do
     case $page in
-    docs/embed.md | docs/javascript.md) ;; # what it needs is not built here: make check-js runs it
+    docs/embed.md | docs/cpp.md | docs/javascript.md) ;;
     README.md | docs/active-active.md | docs/module.md)
         if [ "$serving" ]; then tests/pages "$page" || fail=1; else echo "skipped: $page, for want of the module or redis-server"; fi ;;
     *) tests/pages "$page" || fail=1 ;;
