@@ -433,7 +433,7 @@ static void journals_grow_along(void **state)
         roost_filter *filter = new_filter(&config), *peer = new_filter(&config), *small;
         assert_ok(roost_filter_get_cursor(filter, &start));
         put_many(filter, 0, 3000);
-        put_many(peer, 0, is_brief() ? 30000 : 100000);
+        put_many(peer, 0, is_brief() ? 45000 : 100000);
         uint64_t most = filter->journal->room;
         merge(filter, peer);
         assert_ok(roost_filter_get_cursor(filter, &cursor));
