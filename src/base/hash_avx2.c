@@ -1,24 +1,18 @@
 /*
  * The hashes of four numbers of eight bytes at once, with AVX2, which multiplies halves of words alone: hash_4_to_8 of
- * hash.h, lane by lane. Where one of four keys has another size, all four are hashed one by one.
+ * hash.h, lane by lane.
  *
  *     lanes        key 0 | key 2 | key 1 | key 3
  *     written      low 0 | high 0 | low 1 | high 1       from even lanes of both halves, then from odd ones
  */
-#include "hash_kernel.h"
+#define TOGETHER 4
+#include "hash_loops.h"
 
 #include <immintrin.h>
-
-#define TOGETHER 4
 
 static inline bool all_have_eight_bytes(const roost_bytes *keys)
 {
     return ((keys[0].size ^ 8) | (keys[1].size ^ 8) | (keys[2].size ^ 8) | (keys[3].size ^ 8)) == 0;
-}
-
-static inline long long number_at(const roost_bytes *key)
-{
-    return (long long)load_word(key->data);
 }
 
 /* A multiplier, in halves that every lane has. */
@@ -56,12 +50,12 @@ static inline __m256i shift_and_xor(__m256i words, int shift)
     return _mm256_xor_si256(words, _mm256_srli_epi64(words, shift));
 }
 
-static inline void hash_four(__m256i mixed_seed, roost_hash *hashes, const roost_bytes *keys)
+static inline void hash_together(const struct hash_seed *seed, roost_hash *hashes, const roost_bytes *keys)
 {
     __m256i numbers =
         _mm256_setr_epi64x(number_at(keys), number_at(keys + 2), number_at(keys + 1), number_at(keys + 3));
-    __m256i lower,
-        upper = multiply(_mm256_xor_si256(numbers, mixed_seed), halves_of(hash_multipliers.eight_bytes), &lower);
+    __m256i lower, upper = multiply(_mm256_xor_si256(numbers, _mm256_set1_epi64x((long long)seed->mixed)),
+                                    halves_of(hash_multipliers.eight_bytes), &lower);
     __m256i high = _mm256_add_epi64(upper, _mm256_slli_epi64(lower, 1));
     __m256i low = _mm256_xor_si256(lower, _mm256_srli_epi64(high, 3));
     low = shift_and_xor(multiply_low(shift_and_xor(low, 35), halves_of(hash_multipliers.low)), 28);
@@ -71,21 +65,9 @@ static inline void hash_four(__m256i mixed_seed, roost_hash *hashes, const roost
     _mm256_storeu_si256((__m256i *)(hashes + TOGETHER / 2), second);
 }
 
-static void hash(const struct hash_seed *seed, roost_hash *hashes, const roost_bytes *keys, size_t count)
-{
-    const __m256i mixed_seed = _mm256_set1_epi64x((long long)seed->mixed);
-    size_t i = 0;
-    for (; i + TOGETHER <= count; i += TOGETHER)
-        if (__builtin_expect(all_have_eight_bytes(keys + i), 1))
-            hash_four(mixed_seed, hashes + i, keys + i);
-        else
-            hash_kernel_plain.hash(seed, hashes + i, keys + i, TOGETHER);
-    hash_kernel_plain.hash(seed, hashes + i, keys + i, count - i);
-}
-
 static bool usable(void)
 {
     return __builtin_cpu_supports("avx2");
 }
 
-const struct hash_kernel hash_kernel_avx2 = {"avx2", usable, hash};
+const struct hash_kernel hash_kernel_avx2 = {"avx2", usable, hash_batch};

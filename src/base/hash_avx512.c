@@ -1,25 +1,18 @@
 /*
- * The hashes of eight numbers of eight bytes at once, with AVX-512: hash_4_to_8 of hash.h, lane by lane. Where one of
- * eight keys has another size, all eight are hashed one by one.
+ * The hashes of eight numbers of eight bytes at once, with AVX-512: hash_4_to_8 of hash.h, lane by lane.
  *
  *     lanes        key 0 | key 4 | key 1 | key 5 | key 2 | key 6 | key 3 | key 7
  *     written      low 0 | high 0 | low 1 | high 1 | ...      from even lanes of both halves, then from odd ones
  */
-#include "hash_kernel.h"
+#define TOGETHER 8
+#include "hash_loops.h"
 
 #include <immintrin.h>
-
-#define TOGETHER 8
 
 static inline bool all_have_eight_bytes(const roost_bytes *keys)
 {
     __m512i sizes = _mm512_unpackhi_epi64(_mm512_loadu_si512(keys), _mm512_loadu_si512(keys + TOGETHER / 2));
     return _mm512_cmpneq_epi64_mask(sizes, _mm512_set1_epi64(8)) == 0;
-}
-
-static inline long long number_at(const roost_bytes *key)
-{
-    return (long long)load_word(key->data);
 }
 
 static inline __m512i load_numbers(const roost_bytes *keys)
@@ -51,7 +44,7 @@ static inline __m512i shift_and_xor(__m512i words, unsigned shift)
     return _mm512_xor_si512(words, _mm512_srli_epi64(words, shift));
 }
 
-static inline void hash_eight(const struct hash_seed *seed, roost_hash *hashes, const roost_bytes *keys)
+static inline void hash_together(const struct hash_seed *seed, roost_hash *hashes, const roost_bytes *keys)
 {
     __m512i words = _mm512_xor_si512(load_numbers(keys), _mm512_set1_epi64((long long)seed->mixed));
     __m512i product = multiply_low(words, hash_multipliers.eight_bytes);
@@ -63,20 +56,9 @@ static inline void hash_eight(const struct hash_seed *seed, roost_hash *hashes, 
     _mm512_storeu_si512(hashes + TOGETHER / 2, _mm512_unpackhi_epi64(low, high));
 }
 
-static void hash(const struct hash_seed *seed, roost_hash *hashes, const roost_bytes *keys, size_t count)
-{
-    size_t i = 0;
-    for (; i + TOGETHER <= count; i += TOGETHER)
-        if (__builtin_expect(all_have_eight_bytes(keys + i), 1))
-            hash_eight(seed, hashes + i, keys + i);
-        else
-            hash_kernel_plain.hash(seed, hashes + i, keys + i, TOGETHER);
-    hash_kernel_plain.hash(seed, hashes + i, keys + i, count - i);
-}
-
 static bool usable(void)
 {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
 }
 
-const struct hash_kernel hash_kernel_avx512 = {"avx512", usable, hash};
+const struct hash_kernel hash_kernel_avx512 = {"avx512", usable, hash_batch};
