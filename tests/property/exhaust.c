@@ -20,7 +20,7 @@
 #include "filter/configuration.h"
 #include "filter/gcuckoo.h"
 
-enum { MOST_CLASSES = 20, MOST_REPLICAS = 3, KICKS = 3 };
+enum { MOST_CLASSES = 20, KICKS = 3 };
 
 /* ---- worlds ------------------------------------------------------------------------------------------------------ */
 

@@ -30,7 +30,6 @@
 #include "filter/orcuckoo.h"
 
 enum {
-    MOST_REPLICAS = 3,
     MOST_ACTORS_HERE = 6, /* all incarnations of all replicas */
     COUNTERS = 5,         /* additions of one actor */
     MOST_DOTS = MOST_ACTORS_HERE * COUNTERS,

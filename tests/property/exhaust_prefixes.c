@@ -34,7 +34,6 @@
 #include "growing/semantics.h"
 
 enum {
-    MOST_REPLICAS = 3,
     LENGTHS = 4,
     KEYS = 4,
     COUNTERS = 6, /* additions of one replica */

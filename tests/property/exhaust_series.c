@@ -29,7 +29,6 @@
 #include "filter/series.h"
 
 enum {
-    MOST_REPLICAS = 3,
     TABLES = 3,   /* worlds with more are not entered */
     KEYS = 3,     /* the first two are one class in the first table */
     COUNTERS = 4, /* additions of one replica to one table */

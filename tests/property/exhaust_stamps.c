@@ -23,7 +23,7 @@
 #include "growing/last_writer.h"
 #include "growing/semantics.h"
 
-enum { MOST_REPLICAS = 3, KEYS = 3, CLOCKS = 3, JOURNAL = 64 };
+enum { KEYS = 3, CLOCKS = 3, JOURNAL = 64 };
 static const uint64_t clocks[CLOCKS] = {0, 3, 7};
 
 struct row {

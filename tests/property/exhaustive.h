@@ -11,6 +11,8 @@
 #include "base/hash.h"
 #include "filter/kind.h"
 
+enum { MOST_REPLICAS = 3 };
+
 /* Operations in a row: `--deep` as many as an hour allows, `--shallow` one less than otherwise, for `make check`. */
 static inline uint32_t depth_of(const char *form, uint32_t depth, uint32_t deep)
 {
