@@ -10,15 +10,10 @@
  * The model beside it is a row of small numbers for each replica, and merge is the larger of each two: for every dot
  * unseen, live or dead; for a filter without removal, for every length and element whether a prefix of at most this
  * length covers the element. What an operation must do follows from the row alone, and from the length that the replica
- * used last: which prefix an addition gets, what it takes the place of, what a removal takes with it. A delta is what
- * changed in the row since the last one. A world is the rows of all replicas, of the cursors and of the message that is
- * on its way; the walk goes depth first, on real filters, and turns back where it meets a world that it has seen with
- * as much depth left.
- *
- * For each new world, what changed is held against its row, dot for dot; look-ups and counts of every element; bytes
- * and digest are a function of the row, and different for different rows; each two replicas merged, both ways and
- * through bytes, are the larger row; compare is the order of the rows; no length has more different prefixes than its
- * writers may add, and nobody more than the budget; no addition hides an element that was there.
+ * used last: which prefix an addition gets, what it takes the place of, what a removal takes with it. row_walk.h has
+ * the walk, and the laws of merges and bytes. Beside them: what changed is held against its row, dot for dot; look-ups
+ * and counts of every element; no length has more different prefixes than its writers may add, and nobody more than the
+ * budget; no addition hides an element that was there; a frame merges as its filter does.
  *
  * Where removals have entries (remove-wins), the last of the lengths is theirs: a removal is a dot as an addition is,
  * kills what it has seen of its element, and hides what it has not.
@@ -49,11 +44,6 @@ struct row {
     uint8_t covered[LENGTHS][KEYS]; /* without removal: by a prefix of this length or a shorter one */
 };
 
-struct message {
-    roost_buffer frame;
-    struct row row;
-};
-
 /* All of it tells worlds apart. */
 struct facts {
     struct row rows[MOST_REPLICAS];
@@ -64,12 +54,7 @@ struct facts {
     uint8_t last[MOST_REPLICAS];              /* length that a replica chose, NONE at first */
 };
 
-struct world {
-    struct facts facts;
-    roost_filter *filters[MOST_REPLICAS];
-    roost_cursor cursors[MOST_REPLICAS][MOST_REPLICAS];
-    const struct message *message;
-};
+#include "row_walk.h"
 
 struct setting {
     const char *name;
@@ -83,34 +68,21 @@ struct setting {
 };
 
 struct universe {
+    struct walk walk;
     const struct setting *setting;
     uint8_t listed; /* with removal: entries that a filter has in a list, before it gets a table; 0: always a table */
     roost_config config;
     unsigned lengths[LENGTHS];
     uint64_t room[LENGTHS];
     roost_hash hashes[KEYS];
-    struct hash_set worlds, rows, frames, pairs;
-    uint64_t transitions, merged, delivered, removed, supersedings, longer, full, cut, reshaped, hidden, readded;
-    uint64_t drawn; /* whose actor is drawn next */
 };
 
+/* What all walks did. */
+static struct {
+    uint64_t removed, supersedings, longer, full, cut, reshaped, hidden, readded;
+} done;
+
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
-
-static void row_merge(struct row *row, const struct row *other)
-{
-    uint8_t *bytes = (uint8_t *)row;
-    const uint8_t *others = (const uint8_t *)other;
-    for (size_t i = 0; i < sizeof *row; i++)
-        bytes[i] = bytes[i] > others[i] ? bytes[i] : others[i];
-}
-
-static bool row_lacks(const struct row *row, const struct row *other)
-{
-    bool lacks = false;
-    for (size_t i = 0; i < sizeof *row; i++)
-        lacks |= ((const uint8_t *)row)[i] < ((const uint8_t *)other)[i];
-    return lacks;
-}
 
 static bool removable(const struct universe *universe)
 {
@@ -277,12 +249,6 @@ static uint64_t actor_id(uint32_t replica)
     return replica + 1;
 }
 
-static bool draw_actor(void *context, void *bytes, size_t size)
-{
-    memcpy(bytes, &((struct universe *)context)->drawn, size);
-    return true;
-}
-
 /* NULL: there is a list instead. */
 static struct prefix_table *table_of(const struct universe *universe, roost_filter *filter)
 {
@@ -405,13 +371,6 @@ static roost_filter *prepared(const struct universe *universe, roost_filter *fil
     return filter;
 }
 
-static roost_filter *copy_of(const struct universe *universe, const roost_filter *filter)
-{
-    roost_filter *copy;
-    must(roost_filter_clone(filter, &copy) == ROOST_OK, "clone");
-    return prepared(universe, copy);
-}
-
 /* Dots of one number may be of other elements in other worlds: those that matter belong to the state. */
 static uint64_t row_hash(const struct universe *universe, const struct facts *facts, const struct row *row)
 {
@@ -429,77 +388,19 @@ static uint64_t row_hash(const struct universe *universe, const struct facts *fa
     return checksum_bytes(&all, sizeof all);
 }
 
-static void must_have_one_form(struct universe *universe, const struct facts *facts, const struct row *row,
-                               roost_filter *filter)
+static void must_merge_bytes(const struct universe *universe, const struct world *world, uint32_t a, uint32_t b,
+                             uint64_t expected)
 {
-    roost_filter *decoded = through_bytes(filter);
-    roost_digest digest = roost_filter_digest(filter), again = roost_filter_digest(decoded);
-    struct {
-        uint64_t row, frame;
-        roost_digest digest;
-    } pair = {row_hash(universe, facts, row), frame_hash(filter), digest};
-    must(pair.frame == frame_hash(decoded) && memcmp(&digest, &again, sizeof digest) == 0, "bytes there and back");
-    must_agree(universe, facts, row, decoded);
-    hash_set_add(&universe->rows, &pair.row, sizeof pair.row);
-    hash_set_add(&universe->frames, &pair.frame, sizeof pair.frame);
-    hash_set_add(&universe->pairs, &pair, sizeof pair);
-    roost_filter_free(decoded);
-}
-
-static void merge_bytes(roost_filter *filter, const roost_filter *other)
-{
+    roost_filter *filter = copy_of(&universe->walk, world->filters[a]);
     roost_buffer frame;
-    must(roost_filter_encode(other, &frame) == ROOST_OK, "encode");
+    must(roost_filter_encode(world->filters[b], &frame) == ROOST_OK, "encode");
     must(roost_filter_merge_frame(filter, NULL, frame.data, frame.size) == ROOST_OK, "merge of a frame");
+    must(frame_hash(filter) == expected, "a frame merges as its filter does");
     roost_buffer_release(&frame);
-}
-
-static void must_merge(struct universe *universe, const struct world *world, uint32_t a, uint32_t b)
-{
-    const struct facts *facts = &world->facts;
-    struct row both = facts->rows[a];
-    row_merge(&both, &facts->rows[b]);
-    roost_filter *ab = copy_of(universe, world->filters[a]), *ba = through_bytes(world->filters[b]);
-    roost_filter *framed = copy_of(universe, world->filters[a]);
-    roost_order order, expected = (row_lacks(&facts->rows[a], &facts->rows[b]) ? ROOST_BEFORE : 0) |
-                                  (row_lacks(&facts->rows[b], &facts->rows[a]) ? ROOST_AFTER : 0);
-    bool changed;
-    must(roost_filter_compare(world->filters[a], &order, world->filters[b]) == ROOST_OK && order == expected,
-         "compare is the order of the rows");
-    must(roost_filter_merge(ab, &changed, world->filters[b]) == ROOST_OK, "merge");
-    must(changed == row_lacks(&facts->rows[a], &facts->rows[b]), "merge tells what is new");
-    must(roost_filter_merge(ba, NULL, world->filters[a]) == ROOST_OK, "merge");
-    merge_bytes(framed, world->filters[b]);
-    must_agree(universe, facts, &both, ab);
-    must_keep_promise(universe, facts, &both);
-    must(frame_hash(ab) == frame_hash(ba) && frame_hash(ab) == frame_hash(framed), "merge is commutative");
-    must(roost_filter_merge(ab, &changed, ba) == ROOST_OK && !changed, "merge is idempotent");
-    roost_filter_free(ab);
-    roost_filter_free(ba);
-    roost_filter_free(framed);
-}
-
-static void must_hold(struct universe *universe, const struct world *world, uint32_t changed)
-{
-    must_have_one_form(universe, &world->facts, &world->facts.rows[changed], world->filters[changed]);
-    must_keep_promise(universe, &world->facts, &world->facts.rows[changed]);
-    for (uint32_t other = 0; other < universe->setting->replicas; other++)
-        if (other != changed)
-            must_merge(universe, world, changed, other);
+    roost_filter_free(filter);
 }
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
-
-/* The very same replica, once more. */
-static roost_filter *twin_of(const struct universe *universe, const roost_filter *filter)
-{
-    roost_filter *twin = copy_of(universe, filter);
-    roost_buffer replica;
-    must(roost_filter_save_replica(filter, &replica) == ROOST_OK, "save");
-    must(roost_filter_restore_replica(twin, replica.data, replica.size) == ROOST_OK, "restore");
-    roost_buffer_release(&replica);
-    return twin;
-}
 
 /* Live dots that cover the element die, from this length on; returns how many. */
 static uint32_t kill(const struct universe *universe, const struct facts *facts, struct row *row, uint32_t key,
@@ -542,13 +443,13 @@ static void add_dot(struct universe *universe, struct world *world, uint32_t rep
     if (removal_wins(universe)) {
         must(roost_filter_add_dot_hash(filter, &dot, universe->hashes[key]) == ROOST_UNSUPPORTED, "no dots");
         must(roost_filter_add_hash(filter, &changed, universe->hashes[key]) == ROOST_OK && changed == !was, "add");
-        universe->readded += is_removed(universe, facts, row, key);
+        done.readded += is_removed(universe, facts, row, key);
     } else {
         must(roost_filter_add_dot_hash(filter, &dot, universe->hashes[key]) == ROOST_OK, "add");
         must(dot.actor == actor_id(replica) && dot.counter == next_counter(row, replica) + 1, "the dot of an addition");
     }
     if (!universe->setting->multiset)
-        universe->supersedings += kill(universe, facts, row, key, length) > 0;
+        done.supersedings += kill(universe, facts, row, key, length) > 0;
     note_dot(facts, replica, key, length);
     must(copies_of(universe, facts, row, key) > 0, "an addition is seen where it was made");
 }
@@ -561,7 +462,7 @@ static bool must_be_full(struct universe *universe, struct world *world, uint32_
         return false;
     must(roost_filter_add_hash(world->filters[replica], &changed, universe->hashes[key]) == ROOST_FULL,
          "an addition without room is refused");
-    universe->full++;
+    done.full++;
     return true;
 }
 
@@ -571,7 +472,7 @@ static bool add(struct universe *universe, struct world *world, uint32_t replica
     bool changed, was[KEYS];
     for (uint32_t other = 0; other < universe->setting->keys; other++)
         was[other] = copies_of(universe, &world->facts, row, other) > 0;
-    universe->drawn = actor_id(replica);
+    universe->walk.drawn = actor_id(replica);
     if (!removable(universe) && was[key]) {
         must(roost_filter_add_hash(world->filters[replica], &changed, universe->hashes[key]) == ROOST_OK && !changed,
              "what is there is not added again");
@@ -582,7 +483,7 @@ static bool add(struct universe *universe, struct world *world, uint32_t replica
     uint32_t length = length_for(universe, &world->facts, replica, key);
     if (length == NONE)
         return must_be_full(universe, world, replica, key);
-    universe->longer += length > 0;
+    done.longer += length > 0;
     if (removable(universe)) {
         add_dot(universe, world, replica, key, length);
     } else {
@@ -603,10 +504,10 @@ static bool record_removal(struct universe *universe, struct world *world, uint3
     bool changed, was = copies_of(universe, facts, row, key) > 0;
     if (next_counter(row, replica) == COUNTERS)
         return false;
-    universe->drawn = actor_id(replica);
+    universe->walk.drawn = actor_id(replica);
     must(roost_filter_remove_hash(world->filters[replica], &changed, universe->hashes[key]) == ROOST_OK, "remove");
     must(changed == was, "remove tells whether the element was there");
-    universe->removed += kill(universe, facts, row, key, 0) > 0;
+    done.removed += kill(universe, facts, row, key, 0) > 0;
     note_dot(facts, replica, key, REMOVAL);
     return true;
 }
@@ -619,7 +520,7 @@ static bool take(struct universe *universe, struct world *world, uint32_t replic
     must(roost_filter_remove_hash(world->filters[replica], &changed, universe->hashes[key]) == ROOST_OK, "remove");
     uint32_t killed = kill(universe, &world->facts, &world->facts.rows[replica], key, 0);
     must(changed == (killed > 0), "remove tells whether there was anything");
-    universe->removed += killed > 0;
+    done.removed += killed > 0;
     return true;
 }
 
@@ -642,7 +543,7 @@ static bool take_one(struct universe *universe, struct world *world, uint32_t re
     must(changed == (chosen != NULL), "remove_one takes one");
     if (chosen)
         *chosen = DEAD;
-    universe->removed += changed;
+    done.removed += changed;
     return true;
 }
 
@@ -661,104 +562,38 @@ static bool take_dot(struct universe *universe, struct world *world, uint32_t re
          "remove");
     must(changed == covers, "remove_dot takes the dot of an element that its prefix covers");
     *standing = covers ? DEAD : LIVE;
-    universe->removed += changed;
+    done.removed += changed;
     return true;
 }
 
-static bool take_message(struct universe *universe, struct world *world, uint32_t replica,
-                         const struct message *message)
+enum { ADD, REMOVE, REMOVE_ONE, REMOVE_DOT, CHANGES };
+
+static uint32_t choices_of(const struct universe *universe, uint32_t change)
 {
-    struct row *row = &world->facts.rows[replica];
-    bool changed;
-    must(roost_filter_merge_frame(world->filters[replica], &changed, message->frame.data, message->frame.size) ==
-             ROOST_OK,
-         "a delta is taken in");
-    must(changed == row_lacks(row, &message->row), "and tells what is new");
-    row_merge(row, &message->row);
-    universe->delivered++;
-    return true;
-}
-
-static struct message delta_for(const struct universe *universe, struct world *world, uint32_t from, uint32_t to)
-{
-    struct row *told = &world->facts.told[from][to];
-    struct message message = {.row = row_since(universe, &world->facts, &world->facts.rows[from], told)};
-    roost_cursor *cursor = &world->cursors[from][to];
-    must(roost_filter_encode_delta(world->filters[from], &message.frame, cursor, cursor) == ROOST_OK, "delta");
-    *told = world->facts.rows[from];
-    return message;
-}
-
-static bool merge(struct universe *universe, struct world *world, uint32_t replica, uint32_t from)
-{
-    must(roost_filter_merge(world->filters[replica], NULL, world->filters[from]) == ROOST_OK, "merge");
-    row_merge(&world->facts.rows[replica], &world->facts.rows[from]);
-    for (uint32_t key = 0; key < universe->setting->keys; key++)
-        universe->hidden += is_removed(universe, &world->facts, &world->facts.rows[replica], key) &&
-                            additions_of(universe, &world->facts, &world->facts.rows[replica], key) > 0;
-    universe->merged++;
-    return true;
-}
-
-/* ---- the walk ---------------------------------------------------------------------------------------------------- */
-
-enum operation { ADD, REMOVE, REMOVE_ONE, REMOVE_DOT, MERGE, DELIVER, TELL, SEND, OPERATIONS };
-
-static uint32_t choices_of(const struct universe *universe, const struct world *world, enum operation operation)
-{
-    switch (operation) {
+    switch (change) {
     case ADD:
         return universe->setting->keys;
     case REMOVE:
         return removable(universe) ? universe->setting->keys : 0;
     case REMOVE_ONE:
         return universe->setting->multiset ? universe->setting->keys : 0;
-    case REMOVE_DOT:
-        return removable(universe) && !removal_wins(universe) ? MOST_REPLICAS * COUNTERS * 2 : 0;
-    case DELIVER:
-        return world->message != NULL;
-    case MERGE:
-        return universe->setting->replicas;
     default:
-        return universe->setting->deltas ? universe->setting->replicas : 0;
+        return removable(universe) && !removal_wins(universe) ? MOST_REPLICAS * COUNTERS * 2 : 0;
     }
 }
 
-static void explore(struct universe *universe, const struct world *world, uint32_t depth);
-
-/* The filters of the world that are not the parent's are ours to free. */
-static void visit(struct universe *universe, const struct world *world, uint32_t changed, uint32_t depth)
+static bool change(struct universe *universe, struct world *world, const struct step *step)
 {
-    bool met = hash_set_meet(&universe->worlds, &world->facts, sizeof world->facts);
-    universe->transitions++;
-    must_agree(universe, &world->facts, &world->facts.rows[changed], world->filters[changed]);
-    if (!met)
-        must_hold(universe, world, changed);
-    if (hash_set_meet_with(&universe->worlds, &world->facts, sizeof world->facts, depth))
-        return;
-    if (depth > 0)
-        explore(universe, world, depth);
-}
-
-/* A delta of one replica, which arrives at once or stays on its way. */
-static void send(struct universe *universe, const struct world *parent, uint32_t from, uint32_t to, bool at_once,
-                 uint32_t depth)
-{
-    struct world world = *parent;
-    world.filters[from] = twin_of(universe, parent->filters[from]);
-    struct message message = delta_for(universe, &world, from, to);
-    if (at_once) {
-        world.filters[to] = twin_of(universe, parent->filters[to]);
-        take_message(universe, &world, to, &message);
-    } else {
-        world.message = &message;
-        world.facts.message = message.row;
+    switch (step->change) {
+    case ADD:
+        return add(universe, world, step->replica, step->choice);
+    case REMOVE:
+        return take(universe, world, step->replica, step->choice);
+    case REMOVE_ONE:
+        return take_one(universe, world, step->replica, step->choice);
+    default:
+        return take_dot(universe, world, step->replica, step->choice);
     }
-    visit(universe, &world, at_once ? to : from, depth);
-    roost_filter_free(world.filters[from]);
-    if (at_once)
-        roost_filter_free(world.filters[to]);
-    roost_buffer_release(&message.frame);
 }
 
 static uint64_t directory_size(const struct universe *universe, roost_filter *filter)
@@ -767,38 +602,23 @@ static uint64_t directory_size(const struct universe *universe, roost_filter *fi
     return table && table->root ? segments_of(table->root) : 0;
 }
 
-static void operate(struct universe *universe, const struct world *parent, enum operation operation, uint32_t replica,
-                    uint32_t choice, uint32_t depth)
+static void count_hidden(const struct universe *universe, const struct facts *facts, const struct row *row)
 {
-    if ((operation == MERGE || operation == TELL || operation == SEND) && choice == replica)
-        return;
-    if (operation == TELL || operation == SEND) {
-        send(universe, parent, replica, choice, operation == TELL, depth);
-        return;
-    }
-    struct world world = *parent;
-    world.filters[replica] = twin_of(universe, parent->filters[replica]);
-    uint64_t segments = directory_size(universe, world.filters[replica]);
-    bool had_table = table_of(universe, world.filters[replica]) != NULL;
-    bool done = operation == ADD          ? add(universe, &world, replica, choice)
-                : operation == REMOVE     ? take(universe, &world, replica, choice)
-                : operation == REMOVE_ONE ? take_one(universe, &world, replica, choice)
-                : operation == REMOVE_DOT ? take_dot(universe, &world, replica, choice)
-                : operation == MERGE      ? merge(universe, &world, replica, choice)
-                                          : take_message(universe, &world, replica, world.message);
-    universe->cut += segments && directory_size(universe, world.filters[replica]) > segments;
-    universe->reshaped += had_table != (table_of(universe, world.filters[replica]) != NULL);
-    if (done)
-        visit(universe, &world, replica, depth);
-    roost_filter_free(world.filters[replica]);
+    for (uint32_t key = 0; key < universe->setting->keys; key++)
+        done.hidden += is_removed(universe, facts, row, key) && additions_of(universe, facts, row, key) > 0;
 }
 
-static void explore(struct universe *universe, const struct world *world, uint32_t depth)
+static bool perform(struct universe *universe, struct world *world, const struct step *step)
 {
-    for (uint32_t replica = 0; replica < universe->setting->replicas; replica++)
-        for (uint32_t operation = 0; operation < OPERATIONS; operation++)
-            for (uint32_t choice = 0; choice < choices_of(universe, world, operation); choice++)
-                operate(universe, world, operation, replica, choice, depth - 1);
+    roost_filter *filter = world->filters[step->replica];
+    uint64_t segments = directory_size(universe, filter);
+    bool had_table = table_of(universe, filter) != NULL;
+    bool enter = carry_out(&universe->walk, world, step);
+    done.cut += segments && directory_size(universe, filter) > segments;
+    done.reshaped += had_table != (table_of(universe, filter) != NULL);
+    if (step->operation == MERGE)
+        count_hidden(universe, &world->facts, &world->facts.rows[step->replica]);
+    return enter;
 }
 
 /* ---- the universe ------------------------------------------------------------------------------------------------ */
@@ -843,7 +663,7 @@ static roost_filter *open_filter(struct universe *universe)
 {
     /* A budget of its own is not one that other settings find again. */
     roost_environment environment = {.journal = JOURNAL,
-                                     .entropy = {universe, draw_actor},
+                                     .entropy = {&universe->walk.drawn, draw_number},
                                      .memory_limit = universe->setting->lengths[0] ? (uint64_t)1 << 40 : 0};
     roost_filter *filter;
     must(roost_filter_new(&filter, &universe->config, &environment) == ROOST_OK, "new");
@@ -856,9 +676,24 @@ static roost_filter *open_filter(struct universe *universe)
     return prepared(universe, filter);
 }
 
+static const struct rules rules = {
+    .changes = CHANGES,
+    .choices_of = choices_of,
+    .change = change,
+    .perform = perform,
+    .open = open_filter,
+    .prepared = prepared,
+    .since = row_since,
+    .row_hash = row_hash,
+    .must_agree = must_agree,
+    .must_keep_promise = must_keep_promise,
+    .must_merge_too = must_merge_bytes,
+};
+
 static void universe_open(struct universe *universe, const struct setting *setting)
 {
-    *universe = (struct universe){.setting = setting, .drawn = 1};
+    *universe = (struct universe){.walk = walk_by(&rules, universe, setting->replicas, setting->deltas)};
+    universe->setting = setting;
     universe->config = roost_config_default();
     universe->config.kind = setting->kind;
     universe->config.multiset = setting->multiset;
@@ -873,21 +708,6 @@ static void universe_open(struct universe *universe, const struct setting *setti
     choose_lengths(universe, filter);
     roost_filter_free(filter);
     choose_elements(universe);
-}
-
-static struct world first_world(struct universe *universe)
-{
-    struct world world = {0};
-    memset(world.facts.last, NONE, sizeof world.facts.last);
-    for (uint32_t r = 0; r < universe->setting->replicas; r++) {
-        world.filters[r] = open_filter(universe);
-        universe->drawn = 100 + r; /* of the journal */
-        for (uint32_t to = 0; to < universe->setting->replicas && universe->setting->deltas; to++) {
-            struct message nothing = delta_for(universe, &world, r, to);
-            roost_buffer_release(&nothing.frame);
-        }
-    }
-    return world;
 }
 
 static const struct setting settings[] = {
@@ -910,40 +730,21 @@ static const struct setting settings[] = {
     {"without removal, deltas", ROOST_CUCKOO, false, true, 3, 4, 3, {0}, {0}, 1, 0, 4, 6, false},
 };
 
-static uint64_t total_merged, total_delivered, total_removed, total_superseded, total_longer, total_full, total_cut,
-    total_reshaped, total_hidden, total_readded;
-
 static void run_setting(const struct setting *setting, uint8_t listed, const char *form)
 {
     static struct universe universe;
     uint32_t depth = depth_of(form, setting->depth, setting->deep);
+    struct facts facts = {0};
+    memset(facts.last, NONE, sizeof facts.last);
     universe_open(&universe, setting);
     universe.listed = listed;
-    struct world world = first_world(&universe);
-    explore(&universe, &world, depth);
-    must(universe.rows.count == universe.pairs.count && universe.frames.count == universe.pairs.count,
-         "one state, one frame, one digest");
+    walk_from(&universe.walk, &facts, depth);
     printf("ok - prefixes: %s, %u replicas, %u writers, segments of %u, lists of %u, depth %u: %zu states, %llu "
            "transitions\n",
-           setting->name, setting->replicas, setting->writers, setting->target, listed, depth, universe.rows.count,
-           (unsigned long long)universe.transitions);
+           setting->name, setting->replicas, setting->writers, setting->target, listed, depth, universe.walk.rows.count,
+           (unsigned long long)universe.walk.transitions);
     fflush(stdout);
-    total_merged += universe.merged;
-    total_delivered += universe.delivered;
-    total_removed += universe.removed;
-    total_superseded += universe.supersedings;
-    total_longer += universe.longer;
-    total_full += universe.full;
-    total_cut += universe.cut;
-    total_reshaped += universe.reshaped;
-    total_hidden += universe.hidden;
-    total_readded += universe.readded;
-    for (uint32_t r = 0; r < setting->replicas; r++)
-        roost_filter_free(world.filters[r]);
-    free(universe.worlds.hashes);
-    free(universe.rows.hashes);
-    free(universe.frames.hashes);
-    free(universe.pairs.hashes);
+    walk_close(&universe.walk);
 }
 
 int main(int argc, char **argv)
@@ -954,16 +755,16 @@ int main(int argc, char **argv)
         if (settings[i].kind == ROOST_ORCUCKOO)
             run_setting(&settings[i], listed[i % sizeof listed], argc > 1 ? argv[1] : "");
     }
-    must(total_merged > 1000 && total_delivered > 1000 && total_removed > 1000 && total_superseded > 1000 &&
-             total_longer > 1000 && total_full > 10 && total_cut > 1000 && total_reshaped > 1000 &&
-             total_hidden > 1000 && total_readded > 1000,
+    must(exchanged.merged > 1000 && exchanged.delivered > 1000 && done.removed > 1000 && done.supersedings > 1000 &&
+             done.longer > 1000 && done.full > 10 && done.cut > 1000 && done.reshaped > 1000 && done.hidden > 1000 &&
+             done.readded > 1000,
          "the walk did real work");
     printf("ok - prefixes: %llu merges, %llu deltas, %llu removals, %llu supersedings, %llu longer prefixes, %llu "
            "refusals, %llu segments cut, %llu lists that became tables or tables lists, %llu additions hidden by "
            "removals, %llu elements added again: every law held\n",
-           (unsigned long long)total_merged, (unsigned long long)total_delivered, (unsigned long long)total_removed,
-           (unsigned long long)total_superseded, (unsigned long long)total_longer, (unsigned long long)total_full,
-           (unsigned long long)total_cut, (unsigned long long)total_reshaped, (unsigned long long)total_hidden,
-           (unsigned long long)total_readded);
+           (unsigned long long)exchanged.merged, (unsigned long long)exchanged.delivered,
+           (unsigned long long)done.removed, (unsigned long long)done.supersedings, (unsigned long long)done.longer,
+           (unsigned long long)done.full, (unsigned long long)done.cut, (unsigned long long)done.reshaped,
+           (unsigned long long)done.hidden, (unsigned long long)done.readded);
     return 0;
 }

@@ -9,14 +9,9 @@
  * The model beside it is a row of small numbers for each replica, and merge is the larger of each two: for every dot
  * unseen, live or dead; for every table and class whether it is there; for every entry of the quota its amount. What
  * an operation must do follows from the row alone (which table takes an addition, what it supersedes, what a removal
- * takes with it), and a delta is what changed in the row since the last one. A world is the rows of all replicas, of
- * the cursors and of the message that is on its way; the walk goes depth first, on real filters, and turns back where
- * it meets a world that it has seen with as much depth left.
- *
- * For each new world, what changed is held against its row, dot for dot; look-ups and counts of every element; bytes
- * and digest are a function of the row, and different for different rows; each two replicas merged, both ways and
- * through bytes, are the larger row; compare is the order of the rows; no table has more than its writers may put
- * there, and nobody more than its capacity; no addition hides an element that was there.
+ * takes with it). row_walk.h has the walk, and the laws of merges and bytes. Beside them: what changed is held against
+ * its row, dot for dot; look-ups and counts of every element; no table has more than its writers may put there, and
+ * nobody more than its capacity; no addition hides an element that was there.
  *
  * What is left out: the random choices of insertions (exhaust_dots.c has them for single tables), restarts.
  */
@@ -43,11 +38,6 @@ struct row {
     uint8_t quota[TABLES][MOST_REPLICAS][MOST_REPLICAS];
 };
 
-struct message {
-    roost_buffer frame;
-    struct row row;
-};
-
 /* All of it tells worlds apart. */
 struct facts {
     struct row rows[MOST_REPLICAS];
@@ -56,12 +46,7 @@ struct facts {
     uint8_t element[MOST_REPLICAS][TABLES][COUNTERS]; /* of each dot */
 };
 
-struct world {
-    struct facts facts;
-    roost_filter *filters[MOST_REPLICAS];
-    roost_cursor cursors[MOST_REPLICAS][MOST_REPLICAS];
-    const struct message *message;
-};
+#include "row_walk.h"
 
 struct setting {
     const char *name;
@@ -72,42 +57,20 @@ struct setting {
 };
 
 struct universe {
+    struct walk walk;
     const struct setting *setting;
     roost_config config;
     struct table_plan plans[TABLES];
     roost_hash hashes[KEYS];
     uint64_t classes[TABLES][KEYS];
-    struct hash_set worlds, rows, frames, pairs;
-    uint64_t transitions, merged, delivered, removed, supersedings, grown, shrunk, lent;
-    uint64_t drawn; /* whose actor is drawn next */
 };
 
+/* What all walks did. */
+static struct {
+    uint64_t removed, supersedings, grown, shrunk, lent;
+} done;
+
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
-
-static void row_merge(struct row *row, const struct row *other)
-{
-    uint8_t *bytes = (uint8_t *)row;
-    const uint8_t *others = (const uint8_t *)other;
-    for (size_t i = 0; i < sizeof *row; i++)
-        bytes[i] = bytes[i] > others[i] ? bytes[i] : others[i];
-}
-
-static bool row_lacks(const struct row *row, const struct row *other)
-{
-    bool lacks = false;
-    for (size_t i = 0; i < sizeof *row; i++)
-        lacks |= ((const uint8_t *)row)[i] < ((const uint8_t *)other)[i];
-    return lacks;
-}
-
-static struct row row_since(const struct row *now, const struct row *then)
-{
-    struct row since = *now;
-    for (size_t i = 0; i < sizeof since; i++)
-        if (((const uint8_t *)now)[i] == ((const uint8_t *)then)[i])
-            ((uint8_t *)&since)[i] = 0;
-    return since;
-}
 
 static bool removable(const struct universe *universe)
 {
@@ -217,12 +180,6 @@ static uint64_t actor_id(const struct universe *universe, uint32_t replica, uint
     return removable(universe) ? (uint64_t)(replica + 1) << TABLE_BITS | table : replica + 1;
 }
 
-static bool draw_actor(void *context, void *bytes, size_t size)
-{
-    memcpy(bytes, &((struct universe *)context)->drawn, size);
-    return true;
-}
-
 static enum standing standing_in(const struct universe *universe, const struct series *series,
                                  const struct facts *facts, uint32_t replica, uint32_t table, uint32_t counter)
 {
@@ -315,15 +272,6 @@ static void must_keep_promise(const struct universe *universe, const struct fact
     }
 }
 
-/* ---- laws of a world --------------------------------------------------------------------------------------------- */
-
-static roost_filter *copy_of(const roost_filter *filter)
-{
-    roost_filter *copy;
-    must(roost_filter_clone(filter, &copy) == ROOST_OK, "clone");
-    return copy;
-}
-
 /* Dots of one number may be of other elements in other worlds: those that matter belong to the state. */
 static uint64_t row_hash(const struct universe *universe, const struct facts *facts, const struct row *row)
 {
@@ -339,66 +287,7 @@ static uint64_t row_hash(const struct universe *universe, const struct facts *fa
     return checksum_bytes(&all, sizeof all);
 }
 
-static void must_have_one_form(struct universe *universe, const struct facts *facts, const struct row *row,
-                               roost_filter *filter)
-{
-    roost_filter *decoded = through_bytes(filter);
-    roost_digest digest = roost_filter_digest(filter), again = roost_filter_digest(decoded);
-    struct {
-        uint64_t row, frame;
-        roost_digest digest;
-    } pair = {row_hash(universe, facts, row), frame_hash(filter), digest};
-    must(pair.frame == frame_hash(decoded) && memcmp(&digest, &again, sizeof digest) == 0, "bytes there and back");
-    must_agree(universe, facts, row, decoded);
-    hash_set_add(&universe->rows, &pair.row, sizeof pair.row);
-    hash_set_add(&universe->frames, &pair.frame, sizeof pair.frame);
-    hash_set_add(&universe->pairs, &pair, sizeof pair);
-    roost_filter_free(decoded);
-}
-
-static void must_merge(struct universe *universe, const struct world *world, uint32_t a, uint32_t b)
-{
-    const struct facts *facts = &world->facts;
-    struct row both = facts->rows[a];
-    row_merge(&both, &facts->rows[b]);
-    roost_filter *ab = copy_of(world->filters[a]), *ba = through_bytes(world->filters[b]);
-    roost_order order, expected = (row_lacks(&facts->rows[a], &facts->rows[b]) ? ROOST_BEFORE : 0) |
-                                  (row_lacks(&facts->rows[b], &facts->rows[a]) ? ROOST_AFTER : 0);
-    bool changed;
-    must(roost_filter_compare(world->filters[a], &order, world->filters[b]) == ROOST_OK && order == expected,
-         "compare is the order of the rows");
-    must(roost_filter_merge(ab, &changed, world->filters[b]) == ROOST_OK, "merge");
-    must(changed == row_lacks(&facts->rows[a], &facts->rows[b]), "merge tells what is new");
-    must(roost_filter_merge(ba, NULL, world->filters[a]) == ROOST_OK, "merge");
-    must_agree(universe, facts, &both, ab);
-    must_keep_promise(universe, facts, &both);
-    must(frame_hash(ab) == frame_hash(ba), "merge is commutative");
-    must(roost_filter_merge(ab, &changed, ba) == ROOST_OK && !changed, "merge is idempotent");
-    roost_filter_free(ab);
-    roost_filter_free(ba);
-}
-
-static void must_hold(struct universe *universe, const struct world *world, uint32_t changed)
-{
-    must_have_one_form(universe, &world->facts, &world->facts.rows[changed], world->filters[changed]);
-    must_keep_promise(universe, &world->facts, &world->facts.rows[changed]);
-    for (uint32_t other = 0; other < universe->setting->replicas; other++)
-        if (other != changed)
-            must_merge(universe, world, changed, other);
-}
-
 /* ---- operations -------------------------------------------------------------------------------------------------- */
-
-/* The very same replica, once more. */
-static roost_filter *twin_of(const roost_filter *filter)
-{
-    roost_filter *twin = copy_of(filter);
-    roost_buffer replica;
-    must(roost_filter_save_replica(filter, &replica) == ROOST_OK, "save");
-    must(roost_filter_restore_replica(twin, replica.data, replica.size) == ROOST_OK, "restore");
-    roost_buffer_release(&replica);
-    return twin;
-}
 
 static uint32_t next_counter(const struct row *row, uint32_t replica, uint32_t table)
 {
@@ -438,7 +327,7 @@ static bool add_dot(struct universe *universe, struct world *world, uint32_t rep
     must(roost_filter_add_dot_hash(world->filters[replica], &dot, universe->hashes[key]) == ROOST_OK, "add");
     must(dot.actor == actor_id(universe, replica, table) && dot.counter == counter + 1, "the dot of an addition");
     if (!universe->setting->multiset)
-        universe->supersedings += kill(universe, facts, row, key, table) > 0;
+        done.supersedings += kill(universe, facts, row, key, table) > 0;
     row->dots[replica][table][counter] = LIVE;
     facts->element[replica][table][counter] = (uint8_t)key;
     for (uint32_t other = 0; other < KEYS; other++)
@@ -451,7 +340,7 @@ static bool add(struct universe *universe, struct world *world, uint32_t replica
     struct row *row = &world->facts.rows[replica];
     bool changed, was = copies_of(universe, &world->facts, row, key) > 0;
     uint32_t table = table_for(universe, &world->facts, replica, key);
-    universe->drawn = replica + 1;
+    universe->walk.drawn = replica + 1;
     if (!removable(universe) && was) {
         must(roost_filter_add_hash(world->filters[replica], &changed, universe->hashes[key]) == ROOST_OK && !changed,
              "what is there is not added again");
@@ -459,7 +348,7 @@ static bool add(struct universe *universe, struct world *world, uint32_t replica
     }
     if (table == TABLES)
         return false;
-    universe->grown += table > 0 && entries_in(row, table) == 0;
+    done.grown += table > 0 && entries_in(row, table) == 0;
     if (removable(universe))
         return add_dot(universe, world, replica, key, table);
     must(roost_filter_add_hash(world->filters[replica], &changed, universe->hashes[key]) == ROOST_OK && changed, "add");
@@ -482,10 +371,10 @@ static bool take(struct universe *universe, struct world *world, uint32_t replic
     must(roost_filter_remove_hash(world->filters[replica], &changed, universe->hashes[key]) == ROOST_OK, "remove");
     uint32_t killed = kill(universe, &world->facts, row, key, 0);
     must(changed == (killed > 0), "remove tells whether there was anything");
-    universe->removed += killed > 0;
+    done.removed += killed > 0;
     for (uint32_t table = TABLES - 1; table > 0 && entries_in(row, table) == 0; table--)
         must(!has_slots(world->filters[replica], table), "empty tables at the end give their memory back");
-    universe->shrunk += had_slots && !has_slots(world->filters[replica], 1);
+    done.shrunk += had_slots && !has_slots(world->filters[replica], 1);
     return true;
 }
 
@@ -506,7 +395,7 @@ static bool take_one(struct universe *universe, struct world *world, uint32_t re
         here = copies_in(universe, &world->facts, &before, finest, key) -
                copies_in(universe, &world->facts, row, finest, key);
     must(here == changed, "and takes it from the finest table");
-    universe->removed += changed;
+    done.removed += changed;
     return true;
 }
 
@@ -530,131 +419,38 @@ static bool transfer_shares(struct universe *universe, struct world *world, uint
         must(gone <= has, "who lends keeps what was spent");
     }
     must(gave == (memcmp(row, &before, sizeof before) != 0), "lend tells whether anything was given");
-    universe->lent += gave;
+    done.lent += gave;
     return gave;
 }
 
-static bool take_message(struct universe *universe, struct world *world, uint32_t replica,
-                         const struct message *message)
+enum { ADD, REMOVE, REMOVE_ONE, LEND, CHANGES };
+
+static uint32_t choices_of(const struct universe *universe, uint32_t change)
 {
-    struct row *row = &world->facts.rows[replica];
-    bool changed;
-    must(roost_filter_merge_frame(world->filters[replica], &changed, message->frame.data, message->frame.size) ==
-             ROOST_OK,
-         "a delta is taken in");
-    must(changed == row_lacks(row, &message->row), "and tells what is new");
-    row_merge(row, &message->row);
-    universe->delivered++;
-    return true;
-}
-
-static struct message delta_for(struct world *world, uint32_t from, uint32_t to)
-{
-    struct row *told = &world->facts.told[from][to];
-    struct message message = {.row = row_since(&world->facts.rows[from], told)};
-    roost_cursor *cursor = &world->cursors[from][to];
-    must(roost_filter_encode_delta(world->filters[from], &message.frame, cursor, cursor) == ROOST_OK, "delta");
-    *told = world->facts.rows[from];
-    return message;
-}
-
-static bool merge(struct universe *universe, struct world *world, uint32_t replica, uint32_t from)
-{
-    must(roost_filter_merge(world->filters[replica], NULL, world->filters[from]) == ROOST_OK, "merge");
-    row_merge(&world->facts.rows[replica], &world->facts.rows[from]);
-    universe->merged++;
-    return true;
-}
-
-/* ---- the walk ---------------------------------------------------------------------------------------------------- */
-
-enum operation { ADD, REMOVE, REMOVE_ONE, LEND, MERGE, DELIVER, TELL, SEND, OPERATIONS };
-
-static uint32_t choices_of(const struct universe *universe, const struct world *world, enum operation operation)
-{
-    switch (operation) {
+    switch (change) {
     case ADD:
         return KEYS;
     case REMOVE:
         return removable(universe) ? KEYS : 0;
     case REMOVE_ONE:
         return universe->setting->multiset ? KEYS : 0;
-    case LEND:
-        return universe->setting->kind == ROOST_BLOOM;
-    case DELIVER:
-        return world->message != NULL;
-    case MERGE:
-        return universe->setting->replicas;
     default:
-        return universe->setting->deltas ? universe->setting->replicas : 0;
+        return universe->setting->kind == ROOST_BLOOM;
     }
 }
 
-static void explore(struct universe *universe, const struct world *world, uint32_t depth);
-
-/* The filters of the world that are not the parent's are ours to free. */
-static void visit(struct universe *universe, const struct world *world, uint32_t changed, uint32_t depth)
+static bool change(struct universe *universe, struct world *world, const struct step *step)
 {
-    bool met = hash_set_meet(&universe->worlds, &world->facts, sizeof world->facts);
-    universe->transitions++;
-    must_agree(universe, &world->facts, &world->facts.rows[changed], world->filters[changed]);
-    if (!met)
-        must_hold(universe, world, changed);
-    if (hash_set_meet_with(&universe->worlds, &world->facts, sizeof world->facts, depth))
-        return;
-    if (depth > 0)
-        explore(universe, world, depth);
-}
-
-/* A delta of one replica, which arrives at once or stays on its way. */
-static void send(struct universe *universe, const struct world *parent, uint32_t from, uint32_t to, bool at_once,
-                 uint32_t depth)
-{
-    struct world world = *parent;
-    world.filters[from] = twin_of(parent->filters[from]);
-    struct message message = delta_for(&world, from, to);
-    if (at_once) {
-        world.filters[to] = twin_of(parent->filters[to]);
-        take_message(universe, &world, to, &message);
-    } else {
-        world.message = &message;
-        world.facts.message = message.row;
+    switch (step->change) {
+    case ADD:
+        return add(universe, world, step->replica, step->choice);
+    case REMOVE:
+        return take(universe, world, step->replica, step->choice);
+    case REMOVE_ONE:
+        return take_one(universe, world, step->replica, step->choice);
+    default:
+        return transfer_shares(universe, world, step->replica);
     }
-    visit(universe, &world, at_once ? to : from, depth);
-    roost_filter_free(world.filters[from]);
-    if (at_once)
-        roost_filter_free(world.filters[to]);
-    roost_buffer_release(&message.frame);
-}
-
-static void operate(struct universe *universe, const struct world *parent, enum operation operation, uint32_t replica,
-                    uint32_t choice, uint32_t depth)
-{
-    if ((operation == MERGE || operation == TELL || operation == SEND) && choice == replica)
-        return;
-    if (operation == TELL || operation == SEND) {
-        send(universe, parent, replica, choice, operation == TELL, depth);
-        return;
-    }
-    struct world world = *parent;
-    world.filters[replica] = twin_of(parent->filters[replica]);
-    bool done = operation == ADD          ? add(universe, &world, replica, choice)
-                : operation == REMOVE     ? take(universe, &world, replica, choice)
-                : operation == REMOVE_ONE ? take_one(universe, &world, replica, choice)
-                : operation == LEND       ? transfer_shares(universe, &world, replica)
-                : operation == MERGE      ? merge(universe, &world, replica, choice)
-                                          : take_message(universe, &world, replica, world.message);
-    if (done)
-        visit(universe, &world, replica, depth);
-    roost_filter_free(world.filters[replica]);
-}
-
-static void explore(struct universe *universe, const struct world *world, uint32_t depth)
-{
-    for (uint32_t replica = 0; replica < universe->setting->replicas; replica++)
-        for (uint32_t operation = 0; operation < OPERATIONS; operation++)
-            for (uint32_t choice = 0; choice < choices_of(universe, world, operation); choice++)
-                operate(universe, world, operation, replica, choice, depth - 1);
 }
 
 /* ---- the universe ------------------------------------------------------------------------------------------------ */
@@ -693,15 +489,26 @@ static void choose_elements(struct universe *universe)
 
 static roost_filter *open_filter(struct universe *universe)
 {
-    roost_environment environment = {.kicks = 2, .journal = JOURNAL, .entropy = {universe, draw_actor}};
+    roost_environment environment = {.kicks = 2, .journal = JOURNAL, .entropy = {&universe->walk.drawn, draw_number}};
     roost_filter *filter;
     must(old_series_new(&filter, &universe->config, &environment) == ROOST_OK, "new");
     return filter;
 }
 
+static const struct rules rules = {
+    .changes = CHANGES,
+    .choices_of = choices_of,
+    .change = change,
+    .open = open_filter,
+    .row_hash = row_hash,
+    .must_agree = must_agree,
+    .must_keep_promise = must_keep_promise,
+};
+
 static void universe_open(struct universe *universe, const struct setting *setting)
 {
-    *universe = (struct universe){.setting = setting, .drawn = 1};
+    *universe = (struct universe){.walk = walk_by(&rules, universe, setting->replicas, setting->deltas)};
+    universe->setting = setting;
     universe->config = roost_config_default();
     universe->config.kind = setting->kind;
     universe->config.multiset = setting->multiset;
@@ -720,20 +527,6 @@ static void universe_open(struct universe *universe, const struct setting *setti
     choose_elements(universe);
 }
 
-static struct world first_world(struct universe *universe)
-{
-    struct world world = {0};
-    for (uint32_t r = 0; r < universe->setting->replicas; r++) {
-        world.filters[r] = open_filter(universe);
-        universe->drawn = 100 + r; /* of the journal */
-        for (uint32_t to = 0; to < universe->setting->replicas && universe->setting->deltas; to++) {
-            struct message nothing = delta_for(&world, r, to);
-            roost_buffer_release(&nothing.frame);
-        }
-    }
-    return world;
-}
-
 static const struct setting settings[] = {
     /* name, kind, multiset, deltas, replicas, capacity, writers, growth, depth, deep */
     {"set", ROOST_ORCUCKOO, false, false, 2, 1, 1, 1, 5, 8},
@@ -746,48 +539,31 @@ static const struct setting settings[] = {
     {"bloom, deltas", ROOST_BLOOM, false, true, 2, 2, 2, 1, 5, 7},
 };
 
-static uint64_t total_merged, total_delivered, total_removed, total_superseded, total_grown, total_shrunk, total_lent;
-
 static void run_setting(const struct setting *setting, const char *form)
 {
     static struct universe universe;
     uint32_t depth = depth_of(form, setting->depth, setting->deep);
     universe_open(&universe, setting);
-    struct world world = first_world(&universe);
-    explore(&universe, &world, depth);
-    must(universe.rows.count == universe.pairs.count && universe.frames.count == universe.pairs.count,
-         "one state, one frame, one digest");
+    walk_from(&universe.walk, &(struct facts){0}, depth);
     printf("ok - series: %s, %u replicas, capacity %u, %u writers, growth %u, depth %u: %zu states, %llu transitions\n",
            setting->name, setting->replicas, setting->capacity, setting->writers, setting->growth, depth,
-           universe.rows.count, (unsigned long long)universe.transitions);
+           universe.walk.rows.count, (unsigned long long)universe.walk.transitions);
     fflush(stdout);
-    total_merged += universe.merged;
-    total_delivered += universe.delivered;
-    total_removed += universe.removed;
-    total_superseded += universe.supersedings;
-    total_grown += universe.grown;
-    total_shrunk += universe.shrunk;
-    total_lent += universe.lent;
-    for (uint32_t r = 0; r < setting->replicas; r++)
-        roost_filter_free(world.filters[r]);
-    free(universe.worlds.hashes);
-    free(universe.rows.hashes);
-    free(universe.frames.hashes);
-    free(universe.pairs.hashes);
+    walk_close(&universe.walk);
 }
 
 int main(int argc, char **argv)
 {
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         run_setting(&settings[i], argc > 1 ? argv[1] : "");
-    must(total_merged > 1000 && total_delivered > 1000 && total_removed > 1000 && total_superseded > 1000 &&
-             total_grown > 1000 && total_shrunk > 100 && total_lent > 50,
+    must(exchanged.merged > 1000 && exchanged.delivered > 1000 && done.removed > 1000 && done.supersedings > 1000 &&
+             done.grown > 1000 && done.shrunk > 100 && done.lent > 50,
          "the walk did real work");
     printf(
         "ok - series: %llu merges, %llu deltas, %llu removals, %llu supersedings, %llu tables made, %llu given back, "
         "%llu loans: every law held\n",
-        (unsigned long long)total_merged, (unsigned long long)total_delivered, (unsigned long long)total_removed,
-        (unsigned long long)total_superseded, (unsigned long long)total_grown, (unsigned long long)total_shrunk,
-        (unsigned long long)total_lent);
+        (unsigned long long)exchanged.merged, (unsigned long long)exchanged.delivered, (unsigned long long)done.removed,
+        (unsigned long long)done.supersedings, (unsigned long long)done.grown, (unsigned long long)done.shrunk,
+        (unsigned long long)done.lent);
     return 0;
 }
