@@ -38,6 +38,7 @@ struct universe {
     uint64_t keys[MOST_CLASSES];
     roost_filter *scratch[MOST_REPLICAS]; /* real filters into which layouts are put */
     uint64_t *frames;                     /* for each model, the checksum of its frame; 0: not seen yet */
+    struct frontier worlds;
     uint64_t refused, overflowed, merged, checked, transitions;
 };
 
@@ -92,6 +93,7 @@ static void universe_close(struct universe *universe)
     for (uint32_t i = 0; i < universe->replicas; i++)
         roost_filter_free(universe->scratch[i]);
     free(universe->frames);
+    frontier_close(&universe->worlds);
 }
 
 static uint32_t slot_bits(const struct universe *universe)
@@ -172,49 +174,6 @@ static void check_order(const struct universe *universe, uint32_t a, uint32_t mo
          "digests are equal where states are");
 }
 
-/* ---- visited worlds ---------------------------------------------------------------------------------------------- */
-
-struct visited {
-    struct world *worlds; /* in order of discovery; the frontier is the tail */
-    size_t count, room;
-    uint32_t *index; /* open addressing: 1 + position in worlds */
-    size_t index_room;
-};
-
-static void index_world(struct visited *visited, size_t position)
-{
-    size_t at = checksum_bytes(&visited->worlds[position], sizeof(struct world)) & (visited->index_room - 1);
-    while (visited->index[at])
-        at = (at + 1) & (visited->index_room - 1);
-    visited->index[at] = (uint32_t)position + 1;
-}
-
-static void visited_grow(struct visited *visited)
-{
-    visited->room = visited->room ? visited->room * 2 : 1024;
-    visited->index_room = visited->room * 4;
-    visited->worlds = realloc(visited->worlds, visited->room * sizeof *visited->worlds);
-    free(visited->index);
-    visited->index = calloc(visited->index_room, sizeof *visited->index);
-    must(visited->worlds && visited->index, "memory");
-    for (size_t i = 0; i < visited->count; i++)
-        index_world(visited, i);
-}
-
-/* Tells whether it is new. */
-static bool visit(struct visited *visited, const struct world *world)
-{
-    if (visited->count == visited->room)
-        visited_grow(visited);
-    size_t at = checksum_bytes(world, sizeof *world) & (visited->index_room - 1);
-    for (; visited->index[at]; at = (at + 1) & (visited->index_room - 1))
-        if (memcmp(&visited->worlds[visited->index[at] - 1], world, sizeof *world) == 0)
-            return false;
-    visited->worlds[visited->count++] = *world;
-    index_world(visited, visited->count - 1);
-    return true;
-}
-
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
 /* Adds class `number` at a replica, from one of its two buckets; returns the model after it. */
@@ -253,22 +212,21 @@ static uint32_t run_merge(struct universe *universe, const struct world *world, 
 }
 
 /* An operation at `replica`: numbers below 2 * classes are adds, those above merges. */
-static void run_operation(struct universe *universe, struct visited *visited, struct world world, uint32_t replica,
-                          uint32_t operation)
+static void run_operation(struct universe *universe, const struct world *world, uint32_t replica, uint32_t operation)
 {
     struct script script = {.length = 0};
     do {
         for (uint32_t i = 0; i < universe->replicas; i++)
-            put_layout(universe, i, world.replicas[i]);
+            put_layout(universe, i, world->replicas[i]);
         scratch_of(universe, replica)->own.random.script = script_answer;
         scratch_of(universe, replica)->own.random.context = &script;
         uint32_t model = operation < 2 * universe->classes
-                             ? run_add(universe, &world, replica, operation / 2, operation % 2)
-                             : run_merge(universe, &world, replica, operation - 2 * universe->classes);
-        struct world next = world;
+                             ? run_add(universe, world, replica, operation / 2, operation % 2)
+                             : run_merge(universe, world, replica, operation - 2 * universe->classes);
+        struct world next = *world;
         next.replicas[replica] = take_layout(universe, replica, model);
         universe->transitions++;
-        if (!visit(visited, &next))
+        if (!frontier_visit(&universe->worlds, &next, sizeof next))
             continue;
         check_layout(universe, replica, model);
         for (uint32_t i = 0; i < universe->replicas; i++)
@@ -279,35 +237,29 @@ static void run_operation(struct universe *universe, struct visited *visited, st
     } while (script_advance(&script));
 }
 
-static void run_all(struct universe *universe, struct visited *visited, struct world world)
+static void run_all(void *context, const void *world)
 {
+    struct universe *universe = context;
     for (uint32_t replica = 0; replica < universe->replicas; replica++) {
         for (uint32_t operation = 0; operation < 2 * universe->classes; operation++)
-            run_operation(universe, visited, world, replica, operation);
+            run_operation(universe, world, replica, operation);
         for (uint32_t from = 0; from < universe->replicas; from++)
             if (from != replica)
-                run_operation(universe, visited, world, replica, 2 * universe->classes + from);
+                run_operation(universe, world, replica, 2 * universe->classes + from);
     }
 }
 
 static void explore(struct universe *universe, uint32_t depth)
 {
-    struct visited visited = {0};
     struct world empty = {0};
-    visit(&visited, &empty);
-    size_t from = 0;
-    for (uint32_t level = 0; level < depth; level++) {
-        size_t to = visited.count;
-        for (; from < to; from++)
-            run_all(universe, &visited, visited.worlds[from]);
-    }
+    universe->worlds.size = sizeof empty;
+    frontier_visit(&universe->worlds, &empty, sizeof empty);
+    frontier_walk(&universe->worlds, depth, run_all, universe);
     printf("%u buckets of %u, %u bits, %2u classes, %u replicas, depth %u: %9zu worlds, %10llu transitions, "
            "%8llu refused, %8llu with overflow\n",
            universe->geometry.buckets, universe->geometry.bucket_size, universe->geometry.bits, universe->classes,
-           universe->replicas, depth, visited.count, (unsigned long long)universe->transitions,
+           universe->replicas, depth, universe->worlds.seen.count, (unsigned long long)universe->transitions,
            (unsigned long long)universe->refused, (unsigned long long)universe->overflowed);
-    free(visited.worlds);
-    free(visited.index);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */

@@ -99,12 +99,10 @@ struct universe {
     struct message *messages;
     uint32_t *message_index; /* open addressing by hash: their numbers, from 1 on */
     size_t message_count, message_room;
-    struct hash_set worlds, layouts, combinations;
+    struct frontier worlds;
+    struct hash_set layouts, combinations;
     struct known_state *states; /* open addressing by `state` */
     size_t state_count, state_room;
-    struct world *frontier, *found; /* of this depth, of the next */
-    size_t frontier_count, found_count, found_room;
-    bool last;
     uint64_t transitions, merged, delivered, overflowed, refused, removed, restarted, restored, reloaded;
 };
 
@@ -193,28 +191,6 @@ static bool draw_actor(void *context, void *bytes, size_t size)
     struct universe *universe = context;
     uint64_t id = actor_id(actor_of(universe, universe->drawing, universe->draw_incarnation));
     memcpy(bytes, &id, size);
-    return true;
-}
-
-/* ---- worlds that were seen --------------------------------------------------------------------------------------- */
-
-static size_t world_bytes(const struct universe *universe)
-{
-    return offsetof(struct world, replicas) + universe->setting->replicas * sizeof(struct layout);
-}
-
-static bool visit(struct universe *universe, const struct world *world)
-{
-    if (!hash_set_add(&universe->worlds, world, world_bytes(universe)))
-        return false;
-    if (universe->last)
-        return true;
-    if (universe->found_count == universe->found_room) {
-        universe->found_room = universe->found_room ? 2 * universe->found_room : 1024;
-        universe->found = realloc(universe->found, universe->found_room * sizeof *universe->found);
-        must(universe->found != NULL, "memory");
-    }
-    universe->found[universe->found_count++] = *world;
     return true;
 }
 
@@ -1109,6 +1085,11 @@ static void choose_hand(struct orcuckoo *filter, struct script *script, enum ver
     filter->hand = removal && nodes > 1 ? script_answer(script, nodes) : 0;
 }
 
+static size_t world_bytes(const struct universe *universe)
+{
+    return offsetof(struct world, replicas) + universe->setting->replicas * sizeof(struct layout);
+}
+
 static void run_operation(struct universe *universe, const struct world *world, const struct operation *operation)
 {
     struct script script = {.length = 0};
@@ -1125,7 +1106,7 @@ static void run_operation(struct universe *universe, const struct world *world, 
         forget_classes(universe, &next);
         universe->transitions++;
         scratch_of(universe, replica)->own.random.script = NULL;
-        if (!visit(universe, &next))
+        if (!frontier_visit(&universe->worlds, &next, world_bytes(universe)))
             continue;
         if (operation->verb < RESTORE)
             check_layout(universe, universe->scratch[replica], &next.replicas[replica], next.classes);
@@ -1176,8 +1157,10 @@ static void run_exchanges(struct universe *universe, const struct world *world, 
     }
 }
 
-static void run_all(struct universe *universe, const struct world *world)
+static void run_all(void *context, const void *from)
 {
+    struct universe *universe = context;
+    const struct world *world = from;
     for (uint32_t replica = 0; replica < universe->setting->replicas; replica++) {
         const struct layout *layout = &world->replicas[replica];
         bool again = universe->setting->restarts && layout->incarnation + 1u < universe->incarnations;
@@ -1257,28 +1240,18 @@ static void universe_close(struct universe *universe)
         roost_buffer_release(&universe->messages[i].frame);
     free(universe->messages);
     free(universe->message_index);
-    free(universe->worlds.hashes);
+    frontier_close(&universe->worlds);
     free(universe->layouts.hashes);
     free(universe->combinations.hashes);
     free(universe->states);
-    free(universe->frontier);
-    free(universe->found);
 }
 
 static void explore(struct universe *universe, uint32_t depth)
 {
     struct world empty = {0}; /* all have each other's cursors, and nothing to tell */
-    visit(universe, &empty);
-    for (uint32_t level = 0; level < depth; level++) {
-        free(universe->frontier);
-        universe->frontier = universe->found;
-        universe->frontier_count = universe->found_count;
-        universe->found = NULL;
-        universe->found_count = universe->found_room = 0;
-        universe->last = level + 1 == depth;
-        for (size_t i = 0; i < universe->frontier_count; i++)
-            run_all(universe, &universe->frontier[i]);
-    }
+    universe->worlds.size = sizeof empty;
+    frontier_visit(&universe->worlds, &empty, world_bytes(universe));
+    frontier_walk(&universe->worlds, depth, run_all, universe);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
@@ -1310,8 +1283,9 @@ static void run_setting(const struct setting *setting, const char *form)
     printf("ok - %s: %u buckets of %u, %u bits, %u classes, %u replicas, capacity %u, depth %u: %zu worlds, %llu "
            "transitions, %zu layouts, %zu states, %zu frames\n",
            setting->name, universe.geometry.buckets, setting->bucket_size, setting->entry_bits, setting->classes,
-           setting->replicas, setting->capacity, depth, universe.worlds.count, (unsigned long long)universe.transitions,
-           universe.layouts.count, universe.state_count, universe.message_count);
+           setting->replicas, setting->capacity, depth, universe.worlds.seen.count,
+           (unsigned long long)universe.transitions, universe.layouts.count, universe.state_count,
+           universe.message_count);
     fflush(stdout);
     total_refused += universe.refused;
     total_overflowed += universe.overflowed;

@@ -118,6 +118,52 @@ static inline bool hash_set_meet_with(struct hash_set *set, const void *world, s
     return false;
 }
 
+/* A walk that goes breadth first: each world once, one level after the other. Of the last level none is kept. */
+struct frontier {
+    struct hash_set seen;
+    size_t size;     /* of a world */
+    uint8_t *worlds; /* of the next level */
+    size_t count, room;
+    bool last; /* no level comes after the next */
+};
+
+/* Tells whether the world is new. Its first `distinct` bytes tell worlds apart. */
+static inline bool frontier_visit(struct frontier *frontier, const void *world, size_t distinct)
+{
+    if (!hash_set_add(&frontier->seen, world, distinct))
+        return false;
+    if (frontier->last)
+        return true;
+    if (frontier->count == frontier->room) {
+        frontier->room = frontier->room ? 2 * frontier->room : 1024;
+        frontier->worlds = realloc(frontier->worlds, frontier->room * frontier->size);
+        must(frontier->worlds != NULL, "memory");
+    }
+    memcpy(frontier->worlds + frontier->count++ * frontier->size, world, frontier->size);
+    return true;
+}
+
+/* Calls `expand` with each world of each level, beginning with those that were visited already. */
+static inline void frontier_walk(struct frontier *frontier, uint32_t depth,
+                                 void (*expand)(void *context, const void *world), void *context)
+{
+    for (uint32_t level = 0; level < depth; level++) {
+        struct frontier found = {frontier->seen, frontier->size, .last = level + 1 == depth};
+        uint8_t *worlds = frontier->worlds;
+        size_t count = frontier->count;
+        *frontier = found;
+        for (size_t i = 0; i < count; i++)
+            expand(context, worlds + i * frontier->size);
+        free(worlds);
+    }
+}
+
+static inline void frontier_close(struct frontier *frontier)
+{
+    free(frontier->seen.hashes);
+    free(frontier->worlds);
+}
+
 /* ---- bytes of filters -------------------------------------------------------------------------------------------- */
 
 static inline uint64_t frame_hash(const roost_filter *filter)
