@@ -21,6 +21,8 @@
 
 /* Of fixed size; those that grow on top, and those of them that record removals. */
 enum { KINDS = 6, ALL_KINDS = KINDS + SERIES + RECORDING };
+/* Those that grow by longer prefixes: without removal, a set, a multiset. */
+static const uint64_t growing_kinds[] = {KINDS + 2, KINDS + 3, KINDS + 4};
 
 static inline roost_config config_for(uint64_t kind, uint64_t capacity)
 {
