@@ -74,16 +74,6 @@ struct subject {
     roost_buffer frame;
 };
 
-static roost_filter *with_environment(const roost_filter *filter, const roost_environment *environment)
-{
-    roost_buffer frame;
-    roost_filter *copy;
-    must(roost_filter_encode(filter, &frame), "encode");
-    must(roost_filter_decode(&copy, frame.data, frame.size, environment), "decode");
-    roost_buffer_release(&frame);
-    return copy;
-}
-
 static void begin(struct spent *spent)
 {
     *spent = now();
@@ -101,7 +91,7 @@ static struct spent timed_merge_of(const roost_filter *filter, const roost_filte
                                    const roost_environment *environment)
 {
     struct spent spent;
-    roost_filter *copy = with_environment(filter, environment);
+    roost_filter *copy = from_frame(filter, environment);
     begin(&spent);
     must(roost_filter_merge(copy, NULL, other), "merge");
     end(&spent);
@@ -113,7 +103,7 @@ static struct spent timed_merge_of(const roost_filter *filter, const roost_filte
 static struct spent timed_digest(const roost_filter *filter, const roost_environment *environment)
 {
     struct spent spent;
-    roost_filter *copy = with_environment(filter, environment);
+    roost_filter *copy = from_frame(filter, environment);
     begin(&spent);
     (void)roost_filter_digest(copy);
     end(&spent);
@@ -136,7 +126,7 @@ static struct spent timed_encode(const struct subject *subject, const roost_envi
 {
     struct spent spent;
     roost_buffer frame;
-    roost_filter *copy = with_environment(subject->whole, environment);
+    roost_filter *copy = from_frame(subject->whole, environment);
     begin(&spent);
     must(roost_filter_encode(copy, &frame), "encode");
     end(&spent);
@@ -148,7 +138,7 @@ static struct spent timed_encode(const struct subject *subject, const roost_envi
 static struct spent timed_look_ups(const struct subject *subject, const roost_environment *environment)
 {
     struct spent spent;
-    roost_filter *filter = with_environment(subject->whole, environment);
+    roost_filter *filter = from_frame(subject->whole, environment);
     begin(&spent);
     roost_filter_contains_many_hash(filter, subject->found, subject->hashes, subject->keys);
     end(&spent);

@@ -90,6 +90,16 @@ roost_filter *make(const roost_config *config)
     return filter;
 }
 
+roost_filter *from_frame(const roost_filter *filter, const roost_environment *environment)
+{
+    roost_buffer frame;
+    roost_filter *decoded;
+    must(roost_filter_encode(filter, &frame), "encode");
+    must(roost_filter_decode(&decoded, frame.data, frame.size, environment), "decode");
+    roost_buffer_release(&frame);
+    return decoded;
+}
+
 void fill_hashes(roost_hash *hashes, uint64_t from, size_t count)
 {
     for (size_t i = 0; i < count; i++)

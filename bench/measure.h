@@ -31,6 +31,8 @@ roost_hash hash_of(uint64_t key);
 void fill_hashes(roost_hash *hashes, uint64_t from, size_t count);
 
 roost_filter *make(const roost_config *config);
+/* The same state as it comes from a frame: its entries lie elsewhere, and no digest was taken of it. */
+roost_filter *from_frame(const roost_filter *filter, const roost_environment *environment);
 
 /* Seconds spent inside the filter, hashes being made outside the clock. */
 double timed_adds(roost_filter *filter, uint64_t from, uint64_t count);
