@@ -229,6 +229,13 @@ static inline roost_filter *clone_of(const roost_filter *filter)
     return copy;
 }
 
+static inline roost_order order_of(const roost_filter *a, const roost_filter *b)
+{
+    roost_order order;
+    assert_ok(roost_filter_compare(a, &order, b));
+    return order;
+}
+
 static inline roost_filter *through_bytes_in(const roost_filter *filter, const roost_environment *environment)
 {
     roost_buffer frame;

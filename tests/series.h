@@ -14,13 +14,6 @@ static inline bool removable(const roost_filter *filter)
     return roost_filter_get_config(filter)->kind == ROOST_ORCUCKOO;
 }
 
-static inline roost_order order_of(const roost_filter *a, const roost_filter *b)
-{
-    roost_order order;
-    assert_ok(roost_filter_compare(a, &order, b));
-    return order;
-}
-
 static inline uint64_t allowance(const roost_filter *filter, uint32_t index)
 {
     struct table_plan plan;

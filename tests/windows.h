@@ -163,13 +163,6 @@ static inline void survive(roost_filter *filter, struct meter *meter, metered_ca
 
 /* ---- laws ------------------------------------------------------------------------------------------------------ */
 
-static inline roost_order order_of(const roost_filter *a, const roost_filter *b)
-{
-    roost_order order;
-    assert_ok(roost_filter_compare(a, &order, b));
-    return order;
-}
-
 static inline void assert_laws(roost_filter *a, roost_filter *b, roost_filter *c)
 {
     roost_filter *ab = merged(a, b), *ba = merged(b, a), *bc = merged(b, c);
