@@ -157,17 +157,23 @@ static inline void forge_body(const struct forgery *forgery, struct bit_writer *
 }
 
 /* Header, body, checksum. */
-static inline roost_buffer forge_frame(const uint8_t *body, size_t size, uint8_t type)
+static inline roost_buffer forge_frame_of(uint8_t version, uint8_t type, const uint8_t *body, size_t size)
 {
     struct bit_writer writer;
     bit_writer_init(&writer, allocator_or_default((roost_allocator){0}));
-    write_bytes(&writer, "Rost\1", 5);
+    write_bytes(&writer, "Rost", 4);
+    write_byte(&writer, version);
     write_byte(&writer, type);
     write_varint(&writer, size);
     write_bytes(&writer, body, size);
     write_fixed64(&writer, checksum_bytes(writer.buffer.data, writer.buffer.size));
     assert_false(writer.failed);
     return writer.buffer;
+}
+
+static inline roost_buffer forge_frame(const uint8_t *body, size_t size, uint8_t type)
+{
+    return forge_frame_of(1, type, body, size);
 }
 
 static inline roost_buffer forge(const struct forgery *forgery)
@@ -177,12 +183,9 @@ static inline roost_buffer forge(const struct forgery *forgery)
     write_configuration(forgery->like, &body);
     forge_body(forgery, &body);
     assert_false(body.failed);
-    roost_buffer frame = forge_frame(body.buffer.data, body.buffer.size, forgery->type);
+    uint8_t version = forgery->like->kind->has_prefixes ? 3 : 1; /* prefixes came with version 3 */
+    roost_buffer frame = forge_frame_of(version, forgery->type, body.buffer.data, body.buffer.size);
     bit_writer_release(&body);
-    if (forgery->like->kind->has_prefixes) { /* which came with version 3 */
-        frame.data[4] = 3;
-        store_word(frame.data + frame.size - 8, checksum_bytes(frame.data, frame.size - 8));
-    }
     return frame;
 }
 

@@ -2,6 +2,7 @@
  * Windows as bytes: frames that come back or are refused, hostile ones, deltas, replicas that are saved, syncs; and every
  * allocation failing once. test_window.c has the model, the laws and the promise.
  */
+#include "forge.h"
 #include "windows.h"
 
 /* ---- bytes ----------------------------------------------------------------------------------------------------- */
@@ -31,12 +32,11 @@ struct forged_slot {
     uint32_t bits;
 };
 
-static void forge(roost_buffer *frame, const roost_filter *like, uint8_t type, uint64_t told,
-                  const struct forged_slot *slots, size_t count)
+static roost_buffer forge_slots(const roost_filter *like, uint8_t type, uint64_t told, const struct forged_slot *slots,
+                                size_t count)
 {
-    struct bit_writer body, whole;
-    const roost_allocator allocator = allocator_or_default((roost_allocator){0});
-    bit_writer_init(&body, allocator);
+    struct bit_writer body;
+    bit_writer_init(&body, allocator_or_default((roost_allocator){0}));
     write_configuration(like, &body);
     write_varint(&body, told);
     for (size_t i = 0; i < count; i++) {
@@ -53,14 +53,24 @@ static void forge(roost_buffer *frame, const roost_filter *like, uint8_t type, u
             write_varint(&body, bits.buffer.size);
         write_bytes(&body, part, bits.buffer.size);
     }
-    bit_writer_init(&whole, allocator);
-    write_bytes(&whole, "Rost\1", 5);
-    write_byte(&whole, type);
-    write_varint(&whole, body.buffer.size);
-    write_bytes(&whole, body.buffer.data, body.buffer.size);
-    write_fixed64(&whole, checksum_bytes(whole.buffer.data, whole.buffer.size));
+    roost_buffer frame = forge_frame_of(1, type, body.buffer.data, body.buffer.size);
     bit_writer_release(&body);
-    *frame = whole.buffer;
+    return frame;
+}
+
+/* Decoded or merged, the frame is taken as expected; a refusal leaves the window as it was. */
+static void assert_taken_as(roost_status expected, roost_filter *window, const roost_buffer *frame)
+{
+    roost_filter *decoded;
+    struct portrait before = portrait_of(window);
+    assert_int_equal(roost_filter_decode(&decoded, frame->data, frame->size, NULL), expected);
+    roost_filter_free(decoded);
+    assert_int_equal(roost_filter_merge_frame(window, NULL, frame->data, frame->size), expected);
+    if (expected != ROOST_OK)
+        assert_still(&before, window);
+    else
+        portrait_release(&before);
+    assert_ok(roost_filter_check(window));
 }
 
 static void hostile_slots_are_refused(void **state)
@@ -93,30 +103,20 @@ static void hostile_slots_are_refused(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         for (uint8_t type = 1; type <= 2; type++) {
-            roost_filter *window = new_filter(&config), *decoded;
-            roost_buffer frame;
+            roost_filter *window = new_filter(&config);
             assert_ok(roost_window_add(window, NULL, "x", 1, EPOCH));
-            struct portrait before = portrait_of(window);
-            forge(&frame, window, type, cases[i].told, cases[i].slots, cases[i].count);
-            assert_int_equal(roost_filter_decode(&decoded, frame.data, frame.size, NULL), cases[i].status);
-            roost_filter_free(decoded);
-            assert_int_equal(roost_filter_merge_frame(window, NULL, frame.data, frame.size), cases[i].status);
-            if (cases[i].status != ROOST_OK)
-                assert_still(&before, window);
-            else
-                portrait_release(&before);
-            assert_ok(roost_filter_check(window));
+            roost_buffer frame = forge_slots(window, type, cases[i].told, cases[i].slots, cases[i].count);
+            assert_taken_as(cases[i].status, window, &frame);
             roost_buffer_release(&frame);
             roost_filter_free(window);
         }
 }
 
 /* Bodies of windows that grow: numbers as they are written, a prefix by its gap in 64 bits. */
-static void forge_growing(roost_buffer *frame, const roost_filter *like, uint8_t type, const uint64_t *numbers)
+static roost_buffer forge_growing(const roost_filter *like, uint8_t type, const uint64_t *numbers)
 {
-    struct bit_writer body, whole;
-    const roost_allocator allocator = allocator_or_default((roost_allocator){0});
-    bit_writer_init(&body, allocator);
+    struct bit_writer body;
+    bit_writer_init(&body, allocator_or_default((roost_allocator){0}));
     write_configuration(like, &body);
     uint64_t slots = *numbers++;
     write_varint(&body, slots);
@@ -128,14 +128,9 @@ static void forge_growing(roost_buffer *frame, const roost_filter *like, uint8_t
             write_rice(&body, *numbers++, rice_parameter(UINT64_C(1) << 60, told ? told : 1));
         write_alignment(&body);
     }
-    bit_writer_init(&whole, allocator);
-    write_bytes(&whole, "Rost\2", 5);
-    write_byte(&whole, type);
-    write_varint(&whole, body.buffer.size);
-    write_bytes(&whole, body.buffer.data, body.buffer.size);
-    write_fixed64(&whole, checksum_bytes(whole.buffer.data, whole.buffer.size));
+    roost_buffer frame = forge_frame_of(2, type, body.buffer.data, body.buffer.size);
     bit_writer_release(&body);
-    *frame = whole.buffer;
+    return frame;
 }
 
 static void hostile_growing_windows_are_refused(void **state)
@@ -168,19 +163,9 @@ static void hostile_growing_windows_are_refused(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         for (uint8_t type = 1; type <= 2; type++) {
             roost_filter *window = new_filter(&config), *decoded;
-            roost_status expected = type == 1 ? cases[i].state : cases[i].delta;
-            roost_buffer frame;
             assert_ok(roost_window_add(window, NULL, "x", 1, EPOCH));
-            struct portrait before = portrait_of(window);
-            forge_growing(&frame, window, type, cases[i].numbers);
-            assert_int_equal(roost_filter_decode(&decoded, frame.data, frame.size, NULL), expected);
-            roost_filter_free(decoded);
-            assert_int_equal(roost_filter_merge_frame(window, NULL, frame.data, frame.size), expected);
-            if (expected != ROOST_OK)
-                assert_still(&before, window);
-            else
-                portrait_release(&before);
-            assert_ok(roost_filter_check(window));
+            roost_buffer frame = forge_growing(window, type, cases[i].numbers);
+            assert_taken_as(type == 1 ? cases[i].state : cases[i].delta, window, &frame);
             frame.data[4] = 1; /* of the version that knows no such windows */
             store_word(frame.data + frame.size - 8, checksum_bytes(frame.data, frame.size - 8));
             assert_int_equal(roost_filter_decode(&decoded, frame.data, frame.size, NULL), ROOST_CORRUPT);
@@ -199,8 +184,7 @@ static void chosen_prefixes_do_no_harm(void **state)
     static uint64_t numbers[CHOSEN + 5];
     numbers[0] = 1, numbers[1] = EPOCH / SECONDS(15), numbers[2] = numbers[3] = CHOSEN;
     numbers[CHOSEN + 4] = UINT64_MAX; /* one after the other */
-    roost_buffer frame;
-    forge_growing(&frame, window, 1, numbers);
+    roost_buffer frame = forge_growing(window, 1, numbers);
     assert_ok(roost_filter_decode(&decoded, frame.data, frame.size, NULL));
     assert_ok(roost_filter_check(decoded));
     assert_int_equal(info_of(decoded).entries, CHOSEN);
@@ -220,8 +204,7 @@ static void small_frames_cannot_take_all_memory(void **state)
         slots[i] = (struct forged_slot){0, EPOCH / SECONDS(15) + i, 1};
     roost_environment environment = {.memory_limit = 24 << 20};
     for (uint8_t type = 1; type <= 2; type++) {
-        roost_buffer frame;
-        forge(&frame, window, type, COUNT_OF(slots), slots, COUNT_OF(slots));
+        roost_buffer frame = forge_slots(window, type, COUNT_OF(slots), slots, COUNT_OF(slots));
         assert_int_equal(roost_filter_decode(&decoded, frame.data, frame.size, &environment), ROOST_TOO_LARGE);
         roost_buffer_release(&frame);
     }
