@@ -282,6 +282,15 @@ static void step_disturbed(struct world *world, bool may_replace, bool both, boo
     roost_filter_free(answered_before);
 }
 
+static void live_disturbed(struct world *world, uint64_t number, bool by_job)
+{
+    for (uint32_t step = choose(world, 100); step > 0; step--)
+        if (choose(world, 3))
+            step_incarnation(world);
+        else
+            step_disturbed(world, number % 2, number % 4 > 1, by_job);
+}
+
 static void disturbed_exchanges_lose_nothing(void **state)
 {
     (void)state;
@@ -291,11 +300,7 @@ static void disturbed_exchanges_lose_nothing(void **state)
     for (uint64_t number = 0; number < worlds; number++) {
         struct world world;
         world_open(&world, number, &random);
-        for (uint32_t step = choose(&world, 100); step > 0; step--)
-            if (choose(&world, 3))
-                step_incarnation(&world);
-            else
-                step_disturbed(&world, number % 2, number % 4 > 1, false);
+        live_disturbed(&world, number, false);
         world_close(&world);
     }
     printf("%llu syncs, %llu disturbed: %llu ended equal, %llu not; %llu replaced by a backup\n",
@@ -323,11 +328,7 @@ static void replies_by_jobs_lose_nothing(void **state)
         } else {
             world_open(&world, number / 3, &random);
         }
-        for (uint32_t step = choose(&world, 100); step > 0; step--)
-            if (choose(&world, 3))
-                step_incarnation(&world);
-            else
-                step_disturbed(&world, number % 2, number % 4 > 1, true);
+        live_disturbed(&world, number, true);
         world_close(&world);
     }
     printf(
