@@ -610,6 +610,19 @@ static void run_directed(const char *what, bool (*script)(unsigned stage), unsig
     world.script = NULL;
 }
 
+enum { A, B, C };
+
+/* A key that three regions have, each at its cursor 9, with these digests. */
+static struct row *row_of_three(struct rows *rows, const uint8_t digests[3])
+{
+    rows_begin(rows, 3);
+    struct row *row = rows_get(rows, 0, (roost_bytes){"n0", 2});
+    for (unsigned region = A; region <= C; region++)
+        row->views[region] =
+            (struct view){.known = true, .value = true, .digest = {{digests[region]}}, .cursor = {16 + region, 9}};
+    return row;
+}
+
 /*
  * A push wrote a span at B, and A accepted the same frame later than the point that the pair B to A is about. When the
  * cursor moves past the span, the pair must not claim that A had it before: C, which has A's earlier state, does not
@@ -617,13 +630,8 @@ static void run_directed(const char *what, bool (*script)(unsigned stage), unsig
  */
 static void check_spans(void)
 {
-    enum { A, B, C };
     struct rows rows;
-    rows_begin(&rows, 3);
-    struct row *row = rows_get(&rows, 0, (roost_bytes){"n0", 2});
-    for (unsigned region = 0; region < 3; region++)
-        row->views[region] =
-            (struct view){.known = true, .value = true, .digest = {{(uint8_t)region}}, .cursor = {16 + region, 9}};
+    struct row *row = row_of_three(&rows, (uint8_t[]){0, 1, 2});
     struct work *work = work_new(row, 3);
     work_has_until(work, B, A, (roost_cursor){16 + A, 7}, (roost_cursor){16 + B, 8});
     CHECK(work_has_unseen(work, B, A), "before the span");
@@ -643,13 +651,8 @@ static void check_spans(void)
  */
 static void check_lost(void)
 {
-    enum { A, B, C };
     struct rows rows;
-    rows_begin(&rows, 3);
-    struct row *row = rows_get(&rows, 0, (roost_bytes){"n0", 2});
-    for (unsigned region = 0; region < 3; region++)
-        row->views[region] = (struct view){
-            .known = true, .value = true, .digest = {{(uint8_t)(region == A)}}, .cursor = {16 + region, 9}};
+    struct row *row = row_of_three(&rows, (uint8_t[]){1, 0, 0});
     struct work *work = work_new(row, 3);
     work_has_until(work, A, B, (roost_cursor){16 + B, 7}, (roost_cursor){16 + A, 5});
     work_compare(work);
