@@ -47,7 +47,7 @@ struct row {
 /* All of it tells worlds apart. */
 struct facts {
     struct row rows[MOST_REPLICAS];
-    struct row told[MOST_REPLICAS][MOST_REPLICAS]; /* the row of the first when the second got its cursor */
+    struct row sent[MOST_REPLICAS][MOST_REPLICAS]; /* the row of the first when the second got its cursor */
     struct row message;
     uint8_t element[MOST_REPLICAS][COUNTERS]; /* of each dot */
     uint8_t length[MOST_REPLICAS][COUNTERS];  /* the same, which of the lengths */
@@ -568,6 +568,9 @@ static bool take_dot(struct universe *universe, struct world *world, uint32_t re
 
 enum { ADD, REMOVE, REMOVE_ONE, REMOVE_DOT, CHANGES };
 
+static make_change *const changes[CHANGES] = {
+    [ADD] = add, [REMOVE] = take, [REMOVE_ONE] = take_one, [REMOVE_DOT] = take_dot};
+
 static uint32_t choices_of(const struct universe *universe, uint32_t change)
 {
     switch (change) {
@@ -579,20 +582,6 @@ static uint32_t choices_of(const struct universe *universe, uint32_t change)
         return universe->setting->multiset ? universe->setting->keys : 0;
     default:
         return removable(universe) && !removal_wins(universe) ? MOST_REPLICAS * COUNTERS * 2 : 0;
-    }
-}
-
-static bool change(struct universe *universe, struct world *world, const struct step *step)
-{
-    switch (step->change) {
-    case ADD:
-        return add(universe, world, step->replica, step->choice);
-    case REMOVE:
-        return take(universe, world, step->replica, step->choice);
-    case REMOVE_ONE:
-        return take_one(universe, world, step->replica, step->choice);
-    default:
-        return take_dot(universe, world, step->replica, step->choice);
     }
 }
 
@@ -677,9 +666,9 @@ static roost_filter *open_filter(struct universe *universe)
 }
 
 static const struct rules rules = {
-    .changes = CHANGES,
+    .changes = changes,
+    .change_count = CHANGES,
     .choices_of = choices_of,
-    .change = change,
     .perform = perform,
     .open = open_filter,
     .prepared = prepared,

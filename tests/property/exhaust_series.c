@@ -41,7 +41,7 @@ struct row {
 /* All of it tells worlds apart. */
 struct facts {
     struct row rows[MOST_REPLICAS];
-    struct row told[MOST_REPLICAS][MOST_REPLICAS]; /* the row of the first when the second got its cursor */
+    struct row sent[MOST_REPLICAS][MOST_REPLICAS]; /* the row of the first when the second got its cursor */
     struct row message;
     uint8_t element[MOST_REPLICAS][TABLES][COUNTERS]; /* of each dot */
 };
@@ -400,8 +400,9 @@ static bool take_one(struct universe *universe, struct world *world, uint32_t re
 }
 
 /* What is given is the filter's choice; that no share is overdrawn by it is the law. */
-static bool transfer_shares(struct universe *universe, struct world *world, uint32_t replica)
+static bool transfer_shares(struct universe *universe, struct world *world, uint32_t replica, uint32_t choice)
 {
+    (void)choice;
     struct row *row = &world->facts.rows[replica], before = *row;
     bool gave;
     must(roost_filter_transfer_shares(world->filters[replica], &gave) == ROOST_OK, "lend");
@@ -425,6 +426,9 @@ static bool transfer_shares(struct universe *universe, struct world *world, uint
 
 enum { ADD, REMOVE, REMOVE_ONE, LEND, CHANGES };
 
+static make_change *const changes[CHANGES] = {
+    [ADD] = add, [REMOVE] = take, [REMOVE_ONE] = take_one, [LEND] = transfer_shares};
+
 static uint32_t choices_of(const struct universe *universe, uint32_t change)
 {
     switch (change) {
@@ -436,20 +440,6 @@ static uint32_t choices_of(const struct universe *universe, uint32_t change)
         return universe->setting->multiset ? KEYS : 0;
     default:
         return universe->setting->kind == ROOST_BLOOM;
-    }
-}
-
-static bool change(struct universe *universe, struct world *world, const struct step *step)
-{
-    switch (step->change) {
-    case ADD:
-        return add(universe, world, step->replica, step->choice);
-    case REMOVE:
-        return take(universe, world, step->replica, step->choice);
-    case REMOVE_ONE:
-        return take_one(universe, world, step->replica, step->choice);
-    default:
-        return transfer_shares(universe, world, step->replica);
     }
 }
 
@@ -496,9 +486,9 @@ static roost_filter *open_filter(struct universe *universe)
 }
 
 static const struct rules rules = {
-    .changes = CHANGES,
+    .changes = changes,
+    .change_count = CHANGES,
     .choices_of = choices_of,
-    .change = change,
     .open = open_filter,
     .row_hash = row_hash,
     .must_agree = must_agree,

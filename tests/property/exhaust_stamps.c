@@ -28,7 +28,7 @@ struct row {
 /* All of it tells worlds apart. */
 struct facts {
     struct row rows[MOST_REPLICAS];
-    struct row told[MOST_REPLICAS][MOST_REPLICAS]; /* the row of the first when the second got its cursor */
+    struct row sent[MOST_REPLICAS][MOST_REPLICAS]; /* the row of the first when the second got its cursor */
     struct row message;
 };
 
@@ -117,13 +117,13 @@ static uint32_t choices_of(const struct universe *universe, uint32_t change)
     return universe->setting->keys * CLOCKS * 2;
 }
 
-static bool change(struct universe *universe, struct world *world, const struct step *step)
+static bool change(struct universe *universe, struct world *world, uint32_t replica, uint32_t choice)
 {
-    const uint32_t key = step->choice / 2 / CLOCKS;
-    const uint64_t clock = clocks[step->choice / 2 % CLOCKS];
-    const bool adds = step->choice % 2;
-    struct row *row = &world->facts.rows[step->replica];
-    roost_filter *filter = world->filters[step->replica];
+    const uint32_t key = choice / 2 / CLOCKS;
+    const uint64_t clock = clocks[choice / 2 % CLOCKS];
+    const bool adds = choice % 2;
+    struct row *row = &world->facts.rows[replica];
+    roost_filter *filter = world->filters[replica];
     bool changed, was = row->stamps[key] & 1;
     roost_filter_set_time(filter, clock);
     must((adds ? roost_filter_add_hash : roost_filter_remove_hash)(filter, &changed, universe->hashes[key]) == ROOST_OK,
@@ -155,9 +155,9 @@ static const struct setting settings[] = {
 };
 
 static const struct rules rules = {
-    .changes = 1,
+    .changes = (make_change *const[]){change},
+    .change_count = 1,
     .choices_of = choices_of,
-    .change = change,
     .perform = perform,
     .open = open_filter,
     .prepared = prepared,

@@ -7,7 +7,7 @@
  * on its way, with the real filters beside them:
  *
  *     rows       [ A ][ B ][ C ]            what each replica has
- *     told       [A->B][A->C][B->A] ...     the row of the first when the second got its cursor
+ *     sent       [A->B][A->C][B->A] ...     the row of the first when the second got its cursor
  *     message    [ A at some time ]         stays when it is delivered, so that it may come twice; the next one that is
  *                                           sent takes its place, which loses it
  *
@@ -19,7 +19,7 @@
  * Each program has rows of its own. It defines these two before it includes this file, and `rules` behind it:
  *
  *     struct row      nothing but bytes
- *     struct facts    all that tells worlds apart: `rows`, `told` and `message` as above, and what else it needs
+ *     struct facts    all that tells worlds apart: `rows`, `sent` and `message` as above, and what else it needs
  */
 #ifndef TESTS_ROW_WALK_H
 #define TESTS_ROW_WALK_H
@@ -40,8 +40,8 @@ struct world {
     const struct message *message;
 };
 
-/* SEND leaves the delta on its way; TELL delivers it at once. */
-enum operation { CHANGE, MERGE, DELIVER, TELL, SEND };
+/* SEND_DELTA leaves the delta on its way; DELTA delivers it at once. */
+enum operation { CHANGE, MERGE, DELIVER, DELTA, SEND_DELTA };
 
 struct step {
     enum operation operation;
@@ -50,12 +50,14 @@ struct step {
     uint32_t choice;  /* of those that a change has; else the other replica */
 };
 
+/* A kind of change that a replica makes itself. False where the world is not to be entered. */
+typedef bool make_change(struct universe *universe, struct world *world, uint32_t replica, uint32_t choice);
+
 /* What one universe does otherwise than another. Those that may be NULL say what happens then. */
 struct rules {
-    uint32_t changes; /* kinds of changes that replicas make themselves */
+    make_change *const *changes;
+    uint32_t change_count;
     uint32_t (*choices_of)(const struct universe *universe, uint32_t change);
-    /* False where the world is not to be entered. */
-    bool (*change)(struct universe *universe, struct world *world, const struct step *step);
     /* Around carry_out, for those who count what a step does. NULL: carry_out alone. */
     bool (*perform)(struct universe *universe, struct world *world, const struct step *step);
 
@@ -237,12 +239,12 @@ static inline void take_message(struct world *world, uint32_t replica, const str
 static inline struct message delta_for(const struct walk *walk, struct world *world, uint32_t from, uint32_t to)
 {
     const struct row *now = &world->facts.rows[from];
-    struct row *told = &world->facts.told[from][to];
+    struct row *sent = &world->facts.sent[from][to];
     roost_cursor *cursor = &world->cursors[from][to];
-    struct message message = {.row = walk->rules->since ? walk->rules->since(walk->universe, &world->facts, now, told)
-                                                        : row_difference(now, told)};
+    struct message message = {.row = walk->rules->since ? walk->rules->since(walk->universe, &world->facts, now, sent)
+                                                        : row_difference(now, sent)};
     must(roost_filter_encode_delta(world->filters[from], &message.frame, cursor, cursor) == ROOST_OK, "delta");
-    *told = *now;
+    *sent = *now;
     return message;
 }
 
@@ -266,7 +268,7 @@ static inline void visit(struct walk *walk, const struct world *world, uint32_t 
 static inline void send(struct walk *walk, const struct world *parent, const struct step *step, uint32_t depth)
 {
     const uint32_t from = step->replica, to = step->choice;
-    const bool at_once = step->operation == TELL;
+    const bool at_once = step->operation == DELTA;
     struct world world = *parent;
     world.filters[from] = twin_of(walk, parent->filters[from]);
     struct message message = delta_for(walk, &world, from, to);
@@ -288,7 +290,7 @@ static inline void send(struct walk *walk, const struct world *parent, const str
 static inline bool carry_out(struct walk *walk, struct world *world, const struct step *step)
 {
     if (step->operation == CHANGE)
-        return walk->rules->change(walk->universe, world, step);
+        return walk->rules->changes[step->change](walk->universe, world, step->replica, step->choice);
     if (step->operation == MERGE)
         merge(world, step->replica, step->choice);
     else
@@ -314,7 +316,7 @@ static inline void explore_exchanges(struct walk *walk, const struct world *worl
     step.operation = DELIVER;
     if (world->message)
         operate(walk, world, &step, depth);
-    for (step.operation = TELL; step.operation <= SEND && walk->deltas; step.operation++)
+    for (step.operation = DELTA; step.operation <= SEND_DELTA && walk->deltas; step.operation++)
         for (step.choice = 0; step.choice < walk->replicas; step.choice++)
             if (step.choice != replica)
                 send(walk, world, &step, depth);
@@ -324,7 +326,7 @@ static inline void explore(struct walk *walk, const struct world *world, uint32_
 {
     for (uint32_t replica = 0; replica < walk->replicas; replica++) {
         struct step step = {.operation = CHANGE, .replica = replica};
-        for (step.change = 0; step.change < walk->rules->changes; step.change++)
+        for (step.change = 0; step.change < walk->rules->change_count; step.change++)
             for (step.choice = 0; step.choice < walk->rules->choices_of(walk->universe, step.change); step.choice++)
                 operate(walk, world, &step, depth - 1);
         explore_exchanges(walk, world, replica, depth - 1);
