@@ -124,10 +124,6 @@ static inline roost_environment metered_environment(struct meter *meter)
     return (roost_environment){.allocator = {meter, metered_allocate, metered_release}, .journal = 4000};
 }
 
-/*
- * Calls until no allocation fails; after each failure the filter is as it was. `undo` is how a success is taken back
- * for the count of what is outstanding: NULL where nothing is to be released.
- */
 static inline bool is_growing_window(const roost_filter *filter)
 {
     return is_window(filter) && window_grows(as_const_window(filter));
@@ -135,6 +131,7 @@ static inline bool is_growing_window(const roost_filter *filter)
 
 typedef roost_status metered_call(roost_filter *filter, void *context);
 
+/* Calls until no allocation fails; after each failure the filter is as it was. */
 static inline void survive(roost_filter *filter, struct meter *meter, metered_call *call, void *context)
 {
     uint64_t failed = 0;
