@@ -347,6 +347,18 @@ static struct figures figures_of(const struct filter_value *filter)
                             .deleted = info.dots - info.entries + imported.deleted + imported.removed};
 }
 
+/* A filter that came as a frame, or from ROOST.CREATE, has no arguments of CF.RESERVE: the usual ones that give its
+   configuration are shown. */
+static struct shown shown_of(const struct filter_value *filter)
+{
+    if (filter->shown.bucket_size)
+        return filter->shown;
+    const roost_config *config = config_of(filter);
+    return (struct shown){.expansion = !config->scalable ? 0 : config->growth <= 2 ? 1 : config->growth,
+                          .bucket_size = config->bucket_size,
+                          .iterations = (uint32_t)settings.cf_max_iterations};
+}
+
 static int info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct target target;
@@ -356,6 +368,7 @@ static int info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (!is_ours(&target))
         return target_refuse(&target, ERROR_NOT_FOUND);
     const struct filter_value *filter = target.filter;
+    const struct shown shown = shown_of(filter);
     const struct figures figures = figures_of(filter);
     reply_map_begin(ctx, 8);
     reply_number_pair(ctx, "Size", (long long)filter->value.bytes);
@@ -363,9 +376,9 @@ static int info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     reply_number_pair(ctx, "Number of filters", (long long)figures.filters);
     reply_number_pair(ctx, "Number of items inserted", (long long)figures.items);
     reply_number_pair(ctx, "Number of items deleted", (long long)figures.deleted);
-    reply_number_pair(ctx, "Bucket size", filter->shown.bucket_size);
-    reply_number_pair(ctx, "Expansion rate", filter->shown.expansion);
-    reply_number_pair(ctx, "Max iterations", filter->shown.iterations);
+    reply_number_pair(ctx, "Bucket size", shown.bucket_size);
+    reply_number_pair(ctx, "Expansion rate", shown.expansion);
+    reply_number_pair(ctx, "Max iterations", shown.iterations);
     target_close(&target);
     return REDISMODULE_OK;
 }
@@ -381,11 +394,11 @@ static int debug_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc
     if (!is_ours(&target))
         return target_refuse(&target, ERROR_NOT_FOUND);
     const struct figures figures = figures_of(target.filter);
-    const struct shown *shown = &target.filter->shown;
+    const struct shown shown = shown_of(target.filter);
     RedisModuleString *line = RedisModule_CreateStringPrintf(
         ctx, "bktsize:%u buckets:%llu items:%llu deletes:%llu filters:%llu max_iterations:%u expansion:%u",
-        shown->bucket_size, (unsigned long long)figures.buckets, (unsigned long long)figures.items,
-        (unsigned long long)figures.deleted, (unsigned long long)figures.filters, shown->iterations, shown->expansion);
+        shown.bucket_size, (unsigned long long)figures.buckets, (unsigned long long)figures.items,
+        (unsigned long long)figures.deleted, (unsigned long long)figures.filters, shown.iterations, shown.expansion);
     target_close(&target);
     RedisModule_ReplyWithString(ctx, line);
     RedisModule_FreeString(ctx, line);
