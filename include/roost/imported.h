@@ -21,9 +21,12 @@ extern "C" {
 
 /* How an imported part finds the places of a key. The numbers are those of frames and are pinned. */
 typedef enum roost_imported_form {
-    ROOST_IMPORTED_BLOOM = 1,    /* Bloom filter, double hashing with MurmurHash64A */
-    ROOST_IMPORTED_BLOOM_32 = 2, /* the same with MurmurHash2, of 32 bits: RedisBloom before 2.0 */
-    ROOST_IMPORTED_CUCKOO = 3,   /* cuckoo filter, fingerprints of 8 bits, MurmurHash64A */
+    ROOST_IMPORTED_BLOOM = 1,         /* Bloom filter, double hashing with MurmurHash64A */
+    ROOST_IMPORTED_BLOOM_32 = 2,      /* the same with MurmurHash2, of 32 bits: RedisBloom before 2.0 */
+    ROOST_IMPORTED_CUCKOO = 3,        /* cuckoo filter, fingerprints of 8 bits, MurmurHash64A */
+    ROOST_IMPORTED_BLOOM_SIP = 4,     /* Bloom filter, double hashing with SipHash-1-3 and two keys: valkey-bloom */
+    ROOST_IMPORTED_BLOOM_SEEDED = 5,  /* as ROOST_IMPORTED_BLOOM, with a seed of its own */
+    ROOST_IMPORTED_CUCKOO_SEEDED = 6, /* as ROOST_IMPORTED_CUCKOO, with a seed of its own */
 } roost_imported_form;
 
 /* One array of another program's filter, with what is known about it. */
@@ -35,7 +38,9 @@ typedef struct roost_imported_part {
     uint64_t items;           /* Bloom: elements that were added; cuckoo: 0, they are counted */
     uint64_t deleted;         /* cuckoo: deletions before the import, for reports; Bloom: 0 */
     double fpr;               /* Bloom: the rate for which it was made, in (0,1); cuckoo: 0 */
-    const void *bytes;        /* Bloom: ceil(places / 64) * 8 bytes, lowest bit first; cuckoo: places * width bytes */
+    uint64_t seeds[4];        /* SIP: the words of both keys; SEEDED: the seed and zeros; others: zeros */
+    const void *bytes;        /* Bloom: ceil(places / 64) * 8 bytes, lowest bit first (SIP: ceil(places / 8)); cuckoo:
+                                 places * width bytes */
     size_t size;              /* of them */
 } roost_imported_part;
 

@@ -8,6 +8,11 @@
  *     Bloom     bit (a + i b) mod bits, i = 0 ... k - 1, with a = murmur(key, constant), b = murmur(key, a)
  *     cuckoo    fingerprint f = h mod 255 + 1, buckets h mod n and (h xor f * constant) mod n, with h = murmur(key, 0)
  *
+ * Later filters of RedisBloom have seeds of their own in place of the constant and the 0. Those of valkey-bloom are
+ * chains of Bloom arrays, too, with a = sip(key, first half of a seed of 32 bytes), b = sip(key, second half):
+ *
+ *     Bloom     bits a, b, and (a + i b) mod (2^64 - 59), i = 2 ... k - 1, each mod bits
+ *
  * The lattice. A part is named by the hash of all that it is, so two replicas that import the same dump have the same
  * part, and nothing about a part ever changes but one thing: copies may be removed from a cuckoo part. Its slots never
  * move, since nothing is ever kicked, so (part, slot) names one copy for ever, in all replicas. So the state is
@@ -43,6 +48,7 @@
 #include <string.h>
 
 #include "murmur.h"
+#include "sip.h"
 #include "../base/hash.h"
 
 #define BLOOM_SEED_64 MURMUR_64
@@ -50,44 +56,76 @@
 #define MOST_BITS     (UINT64_C(1) << 56)
 #define MOST_PROBES   2048
 #define MOST_WIDTH    255
+#define FIELDS        7 /* of a part, as numbers */
+#define SEEDS         4
+#define LARGEST_PRIME (UINT64_MAX - 58) /* that a word can hold */
 
 /* ---- parts -------------------------------------------------------------------------------------------------------- */
 
+bool form_is_cuckoo(roost_imported_form form)
+{
+    return form == ROOST_IMPORTED_CUCKOO || form == ROOST_IMPORTED_CUCKOO_SEEDED;
+}
+
+unsigned form_seeds(roost_imported_form form)
+{
+    return form == ROOST_IMPORTED_BLOOM_SIP                                              ? SEEDS
+           : form == ROOST_IMPORTED_BLOOM_SEEDED || form == ROOST_IMPORTED_CUCKOO_SEEDED ? 1
+                                                                                         : 0;
+}
+
+uint64_t part_array_size(const roost_imported_part *part)
+{
+    return form_is_cuckoo(part->form)               ? part->places * part->width
+           : part->form == ROOST_IMPORTED_BLOOM_SIP ? (part->places + 7) / 8
+                                                    : (part->places + 63) / 64 * 8;
+}
+
 static bool is_cuckoo(const struct imported_part *part)
 {
-    return !part->array || part->part.form == ROOST_IMPORTED_CUCKOO;
+    return !part->array || form_is_cuckoo(part->part.form);
+}
+
+/* Seeds that the form does not have are 0: equal parts are equal in all fields. */
+static bool seeds_are_sound(const roost_imported_part *part)
+{
+    for (unsigned i = form_seeds(part->form); i < SEEDS; i++)
+        if (part->seeds[i] != 0)
+            return false;
+    return true;
 }
 
 static bool bloom_is_sound(const roost_imported_part *part)
 {
     return part->places >= 1 && part->places <= MOST_BITS && part->width >= 1 && part->width <= MOST_PROBES &&
-           part->size == (part->places + 63) / 64 * 8 && part->fpr > 0 && part->fpr < 1 && part->deleted == 0;
+           part->size == part_array_size(part) && part->fpr > 0 && part->fpr < 1 && part->deleted == 0;
 }
 
 static bool cuckoo_is_sound(const roost_imported_part *part)
 {
     return part->places >= 1 && (part->places & (part->places - 1)) == 0 && part->width >= 1 &&
-           part->width <= MOST_WIDTH && part->places <= MOST_SLOT / MOST_WIDTH &&
-           part->size == part->places * part->width && part->capacity == 0 && part->items == 0 && part->fpr == 0;
+           part->width <= MOST_WIDTH && part->places <= MOST_SLOT / MOST_WIDTH && part->size == part_array_size(part) &&
+           part->capacity == 0 && part->items == 0 && part->fpr == 0;
 }
 
 bool part_is_sound(const roost_imported_part *part)
 {
-    return part->form == ROOST_IMPORTED_BLOOM || part->form == ROOST_IMPORTED_BLOOM_32 ? bloom_is_sound(part)
-           : part->form == ROOST_IMPORTED_CUCKOO                                       ? cuckoo_is_sound(part)
-                                                                                       : false;
+    if (part->form < ROOST_IMPORTED_BLOOM || part->form > ROOST_IMPORTED_CUCKOO_SEEDED || !seeds_are_sound(part))
+        return false;
+    return form_is_cuckoo(part->form) ? cuckoo_is_sound(part) : bloom_is_sound(part);
 }
 
 uint128 part_id(const roost_imported_part *part, const uint8_t *bytes)
 {
-    uint8_t fields[7 * 8];
+    uint8_t fields[(FIELDS + SEEDS) * 8];
     uint64_t rate;
     memcpy(&rate, &part->fpr, sizeof rate);
-    const uint64_t numbers[7] = {part->form,  part->places,  part->width, part->capacity,
-                                 part->items, part->deleted, rate};
-    for (size_t i = 0; i < 7; i++)
-        store_word(fields + 8 * i, numbers[i]);
-    uint64_t seed = hash_bytes(0, fields, sizeof fields).low;
+    const uint64_t numbers[FIELDS] = {part->form,  part->places,  part->width, part->capacity,
+                                      part->items, part->deleted, rate};
+    size_t count = FIELDS + form_seeds(part->form);
+    for (size_t i = 0; i < count; i++)
+        store_word(fields + 8 * i, i < FIELDS ? numbers[i] : part->seeds[i - FIELDS]);
+    uint64_t seed = hash_bytes(0, fields, 8 * count).low;
     return hash_to_number(hash_bytes(seed, bytes, part->size)) + hash_number(1, seed);
 }
 
@@ -325,34 +363,58 @@ bool imported_has_cuckoo(const struct imported *imported)
 
 /* ---- queries ------------------------------------------------------------------------------------------------------ */
 
-/* The hashes of a key. The two of Bloom parts are computed where there is such a part. */
-struct murmured {
+/* The hashes of a key. Parts of one filter have the same, so those of the last part are kept. */
+struct key_hash {
     const uint8_t *key;
     size_t size;
-    uint64_t first[2], second[2]; /* of 64 bits, of 32 */
-    bool known[2];
-    uint64_t cuckoo;
+    uint64_t first, second; /* a cuckoo part has only the first */
+    const roost_imported_part *of;
 };
 
-static void hash_for(struct murmured *hash, bool narrow)
+/* Most forms have no seeds to compare. */
+static bool same_hash(const roost_imported_part *part, const roost_imported_part *other)
 {
-    if (hash->known[narrow])
-        return;
-    uint64_t first =
-        narrow ? murmur_32(hash->key, hash->size, BLOOM_SEED_32) : murmur_64(hash->key, hash->size, BLOOM_SEED_64);
-    hash->first[narrow] = first;
-    hash->second[narrow] =
-        narrow ? murmur_32(hash->key, hash->size, (uint32_t)first) : murmur_64(hash->key, hash->size, first);
-    hash->known[narrow] = true;
+    return part->form == other->form &&
+           (part->form < ROOST_IMPORTED_BLOOM_SIP || memcmp(part->seeds, other->seeds, sizeof part->seeds) == 0);
 }
 
-static bool bloom_part_contains(const struct imported_part *part, struct murmured *hash)
+static void hash_for(struct key_hash *hash, const roost_imported_part *part)
 {
-    bool narrow = part->part.form == ROOST_IMPORTED_BLOOM_32;
-    hash_for(hash, narrow);
-    uint64_t position = hash->first[narrow];
-    for (uint32_t i = 0; i < part->part.width; i++, position += hash->second[narrow]) {
-        uint64_t bit = position % part->part.places;
+    if (hash->of && same_hash(hash->of, part))
+        return;
+    hash->of = part;
+    switch (part->form) {
+    case ROOST_IMPORTED_BLOOM_32:
+        hash->first = murmur_32(hash->key, hash->size, BLOOM_SEED_32);
+        hash->second = murmur_32(hash->key, hash->size, (uint32_t)hash->first);
+        break;
+    case ROOST_IMPORTED_BLOOM_SIP:
+        hash->first = sip_13(hash->key, hash->size, part->seeds);
+        hash->second = sip_13(hash->key, hash->size, part->seeds + 2);
+        break;
+    case ROOST_IMPORTED_BLOOM:
+    case ROOST_IMPORTED_BLOOM_SEEDED:
+        hash->first =
+            murmur_64(hash->key, hash->size, part->form == ROOST_IMPORTED_BLOOM ? BLOOM_SEED_64 : part->seeds[0]);
+        hash->second = murmur_64(hash->key, hash->size, hash->first);
+        break;
+    default:
+        hash->first = murmur_64(hash->key, hash->size, part->seeds[0]);
+    }
+}
+
+static uint64_t sip_position(const struct key_hash *hash, uint32_t probe)
+{
+    return probe == 0 ? hash->first : probe == 1 ? hash->second : (hash->first + probe * hash->second) % LARGEST_PRIME;
+}
+
+static bool bloom_part_contains(const struct imported_part *part, struct key_hash *hash)
+{
+    bool sip = part->part.form == ROOST_IMPORTED_BLOOM_SIP;
+    hash_for(hash, &part->part);
+    uint64_t position = hash->first;
+    for (uint32_t i = 0; i < part->part.width; i++, position += hash->second) {
+        uint64_t bit = (sip ? sip_position(hash, i) : position) % part->part.places;
         if (!(part->array->bytes[bit / 8] >> (bit % 8) & 1))
             return false;
     }
@@ -366,8 +428,10 @@ struct slots {
     uint8_t fingerprint;
 };
 
-static struct slots slots_in(const struct imported_part *part, uint64_t hash)
+static struct slots slots_in(const struct imported_part *part, struct key_hash *key)
 {
+    hash_for(key, &part->part);
+    uint64_t hash = key->first;
     uint64_t fingerprint = hash % 255 + 1, other = hash ^ fingerprint * MURMUR_32;
     struct slots slots = {{hash & (part->part.places - 1), other & (part->part.places - 1)}, 2, (uint8_t)fingerprint};
     slots.buckets = slots.bucket[0] == slots.bucket[1] ? 1 : 2;
@@ -387,7 +451,7 @@ static bool next_live(const struct imported_part *part, const struct slots *slot
     return false;
 }
 
-static uint64_t count_in(const struct imported_part *part, uint64_t hash, uint64_t most)
+static uint64_t count_in(const struct imported_part *part, struct key_hash *hash, uint64_t most)
 {
     struct slots slots = slots_in(part, hash);
     uint64_t slot, count = 0;
@@ -396,21 +460,13 @@ static uint64_t count_in(const struct imported_part *part, uint64_t hash, uint64
     return count;
 }
 
-static struct murmured murmured_key(const struct imported *imported, const void *key, size_t size)
-{
-    struct murmured hash = {.key = key, .size = size};
-    if (imported_has_cuckoo(imported))
-        hash.cuckoo = murmur_64(key, size, 0);
-    return hash;
-}
-
 /* The newest parts of a chain are the largest, but no order helps all callers. */
 bool imported_contains(const struct imported *imported, const void *key, size_t size)
 {
-    struct murmured hash = murmured_key(imported, key, size);
+    struct key_hash hash = {.key = key, .size = size};
     for (size_t i = 0; i < imported->count; i++) {
         const struct imported_part *part = &imported->parts[i];
-        if (part->array && (is_cuckoo(part) ? count_in(part, hash.cuckoo, 1) > 0 : bloom_part_contains(part, &hash)))
+        if (part->array && (is_cuckoo(part) ? count_in(part, &hash, 1) > 0 : bloom_part_contains(part, &hash)))
             return true;
     }
     return false;
@@ -418,11 +474,11 @@ bool imported_contains(const struct imported *imported, const void *key, size_t 
 
 uint64_t imported_count(const struct imported *imported, const void *key, size_t size)
 {
-    struct murmured hash = murmured_key(imported, key, size);
+    struct key_hash hash = {.key = key, .size = size};
     uint64_t count = 0;
     for (size_t i = 0; i < imported->count; i++)
         if (imported->parts[i].array && is_cuckoo(&imported->parts[i]))
-            count += count_in(&imported->parts[i], hash.cuckoo, UINT64_MAX);
+            count += count_in(&imported->parts[i], &hash, UINT64_MAX);
     return count;
 }
 
@@ -437,7 +493,7 @@ static void remove_slot(struct imported *imported, struct imported_part *part, u
     observer->removed(observer->context, part->id, slot);
 }
 
-static bool reserve_in(struct imported_part *part, uint64_t hash, const struct memory_account *account)
+static bool reserve_in(struct imported_part *part, struct key_hash *hash, const struct memory_account *account)
 {
     struct slots slots = slots_in(part, hash);
     uint32_t count = (uint32_t)count_in(part, hash, UINT64_MAX); /* of two buckets */
@@ -449,7 +505,7 @@ static bool reserve_in(struct imported_part *part, uint64_t hash, const struct m
 }
 
 /* Room first, so that nothing is removed where something fails. */
-static bool reserve_removals(struct imported *imported, uint64_t hash, const struct memory_account *account)
+static bool reserve_removals(struct imported *imported, struct key_hash *hash, const struct memory_account *account)
 {
     for (size_t i = 0; i < imported->count; i++)
         if (imported->parts[i].array && is_cuckoo(&imported->parts[i]) &&
@@ -461,15 +517,16 @@ static bool reserve_removals(struct imported *imported, uint64_t hash, const str
 roost_status imported_remove(struct imported *imported, bool *changed, const void *key, size_t size, bool all,
                              const struct memory_account *account, const struct imported_observer *observer)
 {
-    uint64_t hash = murmur_64(key, size, 0), slot;
+    struct key_hash hash = {.key = key, .size = size};
+    uint64_t slot;
     *changed = false;
-    if (!reserve_removals(imported, hash, account))
+    if (!reserve_removals(imported, &hash, account))
         return ROOST_NO_MEMORY;
     for (size_t i = 0; i < imported->count && (all || !*changed); i++) {
         struct imported_part *part = &imported->parts[i];
         if (!part->array || !is_cuckoo(part))
             continue;
-        struct slots slots = slots_in(part, hash);
+        struct slots slots = slots_in(part, &hash);
         for (uint32_t at = 0; (all || !*changed) && next_live(part, &slots, &at, &slot); *changed = true)
             remove_slot(imported, part, slot, observer);
     }

@@ -1,5 +1,5 @@
 /*
- * Imported parts: arrays of RedisBloom's filters, kept as they are (include/roost/imported.h). `imported.c` has the
+ * Imported parts: arrays of RedisBloom's and valkey-bloom's filters, kept as they are (include/roost/imported.h). `imported.c` has the
  * lattice and the argument, `imported_bytes.c` the bytes.
  */
 #ifndef IMPORTED_IMPORTED_H
@@ -107,6 +107,11 @@ roost_status imported_read(struct imported **imported, struct bit_reader *reader
 /* For imported_bytes.c. */
 /* Empty, with room for so many parts; NULL without memory. */
 struct imported *imported_allocate(size_t room, const roost_allocator *allocator);
+bool form_is_cuckoo(roost_imported_form form);
+/* How many words of `seeds` the form has. */
+unsigned form_seeds(roost_imported_form form);
+/* The bytes of the array; its places and width are within bounds. */
+uint64_t part_array_size(const roost_imported_part *part);
 bool part_is_sound(const roost_imported_part *part);
 uint128 part_id(const roost_imported_part *part, const uint8_t *bytes);
 /* Gives the part its id. */

@@ -35,6 +35,8 @@ static void write_content(const struct imported_part *part, struct bit_writer *w
     write_varint(writer, part->part.items);
     write_varint(writer, part->part.deleted);
     write_fixed64(writer, rate);
+    for (unsigned i = 0; i < form_seeds(part->part.form); i++)
+        write_fixed64(writer, part->part.seeds[i]);
     bit_writer_reserve(writer, part->part.size + ROOM_BEHIND);
     write_bytes(writer, part->array->bytes, part->part.size);
 }
@@ -167,10 +169,12 @@ static roost_status read_content(struct imported_part *part, struct bit_reader *
     part->part.deleted = read_varint(reader);
     uint64_t rate = read_fixed64(reader);
     memcpy(&part->part.fpr, &rate, sizeof rate);
+    for (unsigned i = 0; i < form_seeds(part->part.form); i++)
+        part->part.seeds[i] = read_fixed64(reader);
     size_t left = reader_bits_left(reader) / 8;
     if (places > (uint64_t)left * 8)
         return ROOST_CORRUPT;
-    part->part.size = part->part.form == ROOST_IMPORTED_CUCKOO ? (size_t)(places * width) : (places + 63) / 64 * 8;
+    part->part.size = (size_t)part_array_size(&part->part);
     if (reader->failed || !part_is_sound(&part->part) || part->part.size > left)
         return ROOST_CORRUPT;
     const uint8_t *bytes = read_bytes(reader, part->part.size);

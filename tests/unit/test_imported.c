@@ -3,7 +3,7 @@
  * lattice, through merges, frames, deltas in any order, copies and incremental jobs; forged frames are refused or are
  * states; every allocation fails once.
  *
- * tests/golden/redisbloom/2.8.20.aof has the arrays, contents.json what they contain.
+ * tests/golden/redisbloom/2.8.20.aof has the arrays, contents.json what they contain; tests/golden/valkey-bloom likewise.
  */
 #include "meter.h"
 
@@ -30,7 +30,7 @@ static struct file read_golden(const char *name)
 {
     char path[512];
     const char *folder = getenv("ROOST_GOLDEN");
-    snprintf(path, sizeof path, "%s/redisbloom/%s", folder ? folder : "tests/golden", name);
+    snprintf(path, sizeof path, "%s/%s", folder ? folder : "tests/golden", name);
     FILE *stream = fopen(path, "rb");
     assert_non_null(stream);
     struct file file = {.bytes = malloc(1 << 20)};
@@ -135,7 +135,7 @@ static void real_filters_answer_as_before(void **state)
         {"bf:nonscaling", 5000, 26, 5000, 5000},   {"bf:grown", 20000, 0, 20000, 21000},
         {"cf:default", 1700, 538, 1800, 3 * 1024}, {"cf:reserved", 8000, 329, 8050, 16384},
     };
-    struct file file = read_golden("2.8.20.aof");
+    struct file file = read_golden("redisbloom/2.8.20.aof");
     for (size_t i = 0; i < COUNT_OF(real_filters); i++) {
         const char *key = real_filters[i].key;
         struct real real = find_real(&file, key);
@@ -159,11 +159,86 @@ static void real_filters_answer_as_before(void **state)
     free(file.bytes);
 }
 
+/* A version, expansion (4), rate and tightening (8 each), a boolean, the number of filters (8); each: the size (8) of a
+   version, bytes of the array (8), probes (4), seed (32) and array; items and capacity (8 each). */
+static struct real read_valkey_bloom(struct file *file)
+{
+    struct real real = {.count = load_word(file->bytes + 22)};
+    const uint8_t *at = file->bytes + 30;
+    assert_true(real.count <= MOST_REAL_PARTS);
+    for (size_t i = 0; i < real.count; i++) {
+        size_t size = load_word(at), array = load_word(at + 9);
+        assert_int_equal(size, array + 45);
+        real.parts[i] = (roost_imported_part){.form = ROOST_IMPORTED_BLOOM_SIP,
+                                              .places = 8 * array,
+                                              .width = load_half_word(at + 17),
+                                              .items = load_word(at + 8 + size),
+                                              .capacity = load_word(at + 16 + size),
+                                              .fpr = 0.01,
+                                              .bytes = at + 53,
+                                              .size = array};
+        for (size_t word = 0; word < 4; word++)
+            real.parts[i].seeds[word] = load_word(at + 21 + 8 * word);
+        at += size + 24;
+    }
+    assert_ptr_equal(at, file->bytes + file->size);
+    return real;
+}
+
+static void filters_of_valkey_bloom_answer_as_before(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *file;
+        uint64_t present, absent_yes;
+    } filters[] = {{"default", "valkey-bloom/default.load", 500, 287},
+                   {"fixed", "valkey-bloom/fixed.load", 3000, 18},
+                   {"grown", "valkey-bloom/grown.load", 2000, 9}};
+    for (size_t i = 0; i < COUNT_OF(filters); i++) {
+        struct file file = read_golden(filters[i].file);
+        struct real real = read_valkey_bloom(&file);
+        roost_config config = beside(false);
+        roost_filter *filter = new_filter(&config);
+        assert_ok(roost_filter_import(filter, NULL, real.parts, real.count));
+        assert_int_equal(count_found(filter, filters[i].name, "", 0, filters[i].present), filters[i].present);
+        assert_int_equal(count_found(filter, filters[i].name, "absent:", 0, ABSENT), filters[i].absent_yes);
+        assert_ok(roost_filter_check(filter));
+        real.parts[0].form = ROOST_IMPORTED_BLOOM; /* which has no seeds */
+        assert_int_equal(roost_filter_import(filter, NULL, real.parts, 1), ROOST_INVALID);
+        roost_filter_free(filter);
+        free(file.bytes);
+    }
+}
+
+/* With the seed that all filters had before there were seeds, a part answers as without; with another one it does not. */
+static void seeds_take_the_place_of_constants(void **state)
+{
+    (void)state;
+    struct file file = read_golden("redisbloom/2.8.20.aof");
+    for (int cuckoo = 0; cuckoo < 2; cuckoo++) {
+        for (int other = 0; other < 2; other++) {
+            struct real real = find_real(&file, cuckoo ? "cf:reserved" : "bf:reserved");
+            roost_config config = beside(cuckoo);
+            roost_filter *filter = new_filter(&config);
+            for (size_t i = 0; i < real.count; i++) {
+                real.parts[i].form = cuckoo ? ROOST_IMPORTED_CUCKOO_SEEDED : ROOST_IMPORTED_BLOOM_SEEDED;
+                real.parts[i].seeds[0] = (cuckoo ? 0 : MURMUR_64) + (uint64_t)other;
+            }
+            assert_ok(roost_filter_import(filter, NULL, real.parts, real.count));
+            uint64_t found = count_found(filter, "reserved", "", 0, 8000);
+            uint64_t absent = count_found(filter, "reserved", "absent:", 0, ABSENT);
+            assert_true(other ? found < 1000 : found == 8000 && absent == (cuckoo ? 329 : 21));
+            roost_filter_free(filter);
+        }
+    }
+    free(file.bytes);
+}
+
 /* 100 elements were added twice; all are deleted as often as they were added, through the part and a copy of it. */
 static void copies_are_removed_one_by_one(void **state)
 {
     (void)state;
-    struct file file = read_golden("2.8.20.aof");
+    struct file file = read_golden("redisbloom/2.8.20.aof");
     struct real real = find_real(&file, "cf:default");
     roost_config config = beside(true);
     roost_filter *filter = new_filter(&config);
@@ -191,7 +266,7 @@ static void copies_are_removed_one_by_one(void **state)
 static void what_is_new_goes_beside(void **state)
 {
     (void)state;
-    struct file file = read_golden("2.8.20.aof");
+    struct file file = read_golden("redisbloom/2.8.20.aof");
     struct real bloom = find_real(&file, "bf:default"), cuckoo = find_real(&file, "cf:default");
     roost_config config = beside(false);
     roost_filter *filter = new_filter(&config);
@@ -277,6 +352,20 @@ static void make_part(struct made *made, struct random_source *random, bool cuck
         uint64_t hash = murmur_64((const uint8_t *)&key, sizeof key, 0);
         made->bytes[hash % part->places * part->width + random_choice(random, part->width)] = (uint8_t)(hash % 255 + 1);
     }
+}
+
+/* Another hash, for some: nothing about the lattice depends on it. */
+static void give_seeds(struct made *made, struct random_source *random)
+{
+    roost_imported_part *part = &made->part;
+    bool cuckoo = part->form == ROOST_IMPORTED_CUCKOO, sip = !cuckoo && random_choice(random, 2) == 0;
+    if (random_choice(random, 2) == 0)
+        return;
+    part->form = cuckoo ? ROOST_IMPORTED_CUCKOO_SEEDED : sip ? ROOST_IMPORTED_BLOOM_SIP : ROOST_IMPORTED_BLOOM_SEEDED;
+    for (size_t i = 0; i < (sip ? 4 : 1); i++)
+        part->seeds[i] = random_next(random);
+    if (sip)
+        part->size = (part->places + 7) / 8;
 }
 
 struct world {
@@ -434,7 +523,7 @@ static void replicas_keep_the_laws(void **state)
                                   : bloom_config(i % 8 == 2 ? ROOST_BLOCKED : ROOST_CLASSIC, 500, 0.01);
         config.scalable |= i % 16 == 10; /* a series of Bloom filters */
         for (size_t part = 0; part < MADE_PARTS; part++)
-            make_part(&world.parts[part], &world.random, world.cuckoo);
+            make_part(&world.parts[part], &world.random, world.cuckoo), give_seeds(&world.parts[part], &world.random);
         for (size_t replica = 0; replica < REPLICAS; replica++) {
             world.replicas[replica] = new_filter(&config);
             for (uint32_t changes = random_choice(&world.random, 30); changes > 0; changes--)
@@ -522,6 +611,27 @@ static void golden_frames_are_written(void **state)
             assert_ok(cuckoo ? roost_filter_remove(filter, NULL, &key, sizeof key)
                              : roost_filter_add(filter, NULL, &key, sizeof key));
         assert_golden_frame(cuckoo ? "imported-cuckoo" : "imported-bloom", filter);
+        roost_filter_free(filter);
+    }
+}
+
+static void golden_frames_with_seeds_are_written(void **state)
+{
+    (void)state;
+    for (int cuckoo = 0; cuckoo < 2; cuckoo++) {
+        struct random_source random = random_from_seed(12);
+        roost_config config = beside(cuckoo);
+        roost_filter *filter = new_filter(&config);
+        for (size_t i = 0; i < 4; i++) {
+            struct made part;
+            make_part(&part, &random, cuckoo);
+            give_seeds(&part, &random);
+            assert_ok(roost_filter_import(filter, NULL, &part.part, 1));
+        }
+        for (uint64_t key = 0; key < 20; key++)
+            assert_ok(cuckoo ? roost_filter_remove(filter, NULL, &key, sizeof key)
+                             : roost_filter_add(filter, NULL, &key, sizeof key));
+        assert_golden_frame(cuckoo ? "imported-cuckoo-seeds" : "imported-bloom-seeds", filter);
         roost_filter_free(filter);
     }
 }
@@ -902,12 +1012,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(real_filters_answer_as_before),
+        cmocka_unit_test(filters_of_valkey_bloom_answer_as_before),
+        cmocka_unit_test(seeds_take_the_place_of_constants),
         cmocka_unit_test(copies_are_removed_one_by_one),
         cmocka_unit_test(what_is_new_goes_beside),
         cmocka_unit_test(keys_of_every_size_ask_the_parts),
         cmocka_unit_test(replicas_keep_the_laws),
         cmocka_unit_test(concurrent_removals_lose_nothing),
         cmocka_unit_test(golden_frames_are_written),
+        cmocka_unit_test(golden_frames_with_seeds_are_written),
         cmocka_unit_test(forged_frames_are_refused_or_states),
         cmocka_unit_test(sizes_are_checked_before_memory_is_taken),
         cmocka_unit_test(a_failed_call_changes_nothing),
