@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "module/base/counters.h"
+#include "foreign.h"
 #include "reserved.h"
 
 #define FIRST_BLOOM_VERSION  2
@@ -25,12 +26,11 @@
 #define MOST_PARTS    65536
 #define MOST_ARRAYS   (UINT64_C(1) << 46)
 #define OLD_GROWTH    2
-#define MOST_NUMBER   UINT16_MAX /* bucket size, iterations, expansion */
 
 /* What is known before the arrays are. */
 struct description {
     enum redisbloom kind;
-    enum encoding encoding; /* what it is decoded for */
+    enum encoding encoding;                      /* what it is decoded for */
     uint32_t options, growth;                    /* Bloom */
     uint64_t buckets, deleted;                   /* cuckoo */
     uint64_t bucket_size, iterations, expansion; /* cuckoo */
@@ -48,11 +48,6 @@ static void release(struct description *description, size_t parts)
 }
 
 /* ---- to a filter ------------------------------------------------------------------------------------------------- */
-
-static long long within(uint64_t number, long long least, long long most)
-{
-    return number < (uint64_t)least ? least : number > (uint64_t)most ? most : (long long)number;
-}
 
 /* A chain that scales gives its first link half of the rate that was asked for. */
 static roost_status make_bloom(struct filter_value **filter, const struct description *description)
@@ -132,22 +127,6 @@ static bool cuckoo_part(roost_imported_part *part, const struct description *des
 }
 
 /* ---- chunks ------------------------------------------------------------------------------------------------------ */
-
-static uint64_t number_at(const uint8_t *bytes, unsigned size)
-{
-    uint64_t number = 0;
-    for (unsigned i = 0; i < size; i++)
-        number |= (uint64_t)bytes[i] << (8 * i);
-    return number;
-}
-
-static double rate_at(const uint8_t *bytes)
-{
-    uint64_t bits = number_at(bytes, 8);
-    double rate;
-    memcpy(&rate, &bits, sizeof rate);
-    return rate;
-}
 
 static void read_header(struct description *description, const uint8_t *header)
 {
@@ -252,17 +231,6 @@ roost_status redisbloom_decode(struct filter_value **filter, enum redisbloom kin
 }
 
 /* ---- RDB --------------------------------------------------------------------------------------------------------- */
-
-/* 0 after an error: the caller asks for that at the end. */
-static uint64_t load_number(RedisModuleIO *io)
-{
-    return RedisModule_IsIOError(io) ? 0 : RedisModule_LoadUnsigned(io);
-}
-
-static double load_rate(RedisModuleIO *io)
-{
-    return RedisModule_IsIOError(io) ? 0 : RedisModule_LoadDouble(io);
-}
 
 /* The array of a part, which has to have the size that its numbers give. */
 static bool load_array(RedisModuleIO *io, roost_imported_part *part)
