@@ -16,6 +16,7 @@
 #include "module/key/changes.h"
 #include "module/key/target.h"
 #include "module/value/reserved.h"
+#include "module/value/valkey_bloom.h"
 #include "commands.h"
 #include "dumps.h"
 #include "items.h"
@@ -458,7 +459,7 @@ static void reply_imported_part(RedisModuleCtx *ctx, const roost_imported_part *
 {
     RedisModuleString *line = RedisModule_CreateStringPrintf(
         ctx, "bytes:%zu bits:%llu hashes:%u hashwidth:%d capacity:%llu size:%llu ratio:%g", part->size,
-        (unsigned long long)part->places, part->width, part->form == ROOST_IMPORTED_BLOOM ? 64 : 32,
+        (unsigned long long)part->places, part->width, part->form == ROOST_IMPORTED_BLOOM_32 ? 32 : 64,
         (unsigned long long)part->capacity, (unsigned long long)part->items, part->fpr);
     RedisModule_ReplyWithString(ctx, line);
     RedisModule_FreeString(ctx, line);
@@ -529,11 +530,6 @@ static int load_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     if (argc != 3)
         return RedisModule_WrongArity(ctx);
-    roost_bytes bytes = argument_bytes(argv[2]);
-    if (!header_is_ours(bytes.data, bytes.size))
-        return RedisModule_ReplyWithError(ctx,
-                                          "ERR this is not a filter of Roost. Those of valkey-bloom cannot be loaded, "
-                                          "since their items are not in them: add these again with BF.MADD");
     RedisModuleString *iterator = RedisModule_CreateString(ctx, "0", 1);
     RedisModuleString *arguments[] = {argv[0], argv[1], iterator, argv[2]};
     int status = load_chunk(ctx, arguments, 4,
@@ -541,7 +537,8 @@ static int load_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
                                                   .position = ERROR_EXISTS,
                                                   .data = ERROR_BAD_DATA,
                                                   .event = "bf.load",
-                                                  .takes = is_for_bf});
+                                                  .takes = is_for_bf,
+                                                  .whole = valkey_bloom_decode});
     RedisModule_FreeString(ctx, iterator);
     return status;
 }
@@ -567,8 +564,9 @@ const struct command bf_commands[] = {
      "O(n), n bytes of the filter", "key iterator:i"},
     {"bf.loadchunk", loadchunk_command, "write deny-oom", ONE_KEY, 4, "Loads a chunk that BF.SCANDUMP returned",
      "O(n), n bytes of the filter", "key iterator:i data"},
-    {"bf.load", load_command, "write deny-oom", ONE_KEY, 3, "Loads a whole filter that ROOST.DUMP returned",
-     "O(n), n bytes of the filter", "key data"},
+    {"bf.load", load_command, "write deny-oom", ONE_KEY, 3,
+     "Loads a whole filter that ROOST.DUMP returned, or an AOF of valkey-bloom has", "O(n), n bytes of the filter",
+     "key data"},
     {"bf.debug", debug_command, "readonly fast", ONE_KEY, 2, "Returns figures about each part of a filter", "O(1)",
      "key"},
     {NULL, NULL, NULL, NO_KEY, 0, NULL, NULL, NULL},

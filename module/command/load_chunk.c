@@ -171,7 +171,8 @@ int load_chunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const st
     target_open(&target, ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
     if (!target.missing && !target.reserved && !target.filter && !target.staged)
         return target_refuse(&target, ERROR_NOT_FOUND);
-    const struct chunk_terms terms = {target.mirrored ? ENCODE_MIRROR : ENCODE_COPY, errors->takes, errors->source};
+    const struct chunk_terms terms = {target.mirrored ? ENCODE_MIRROR : ENCODE_COPY, errors->takes, errors->source,
+                                      errors->whole};
     bool may_wait = (target.staged || target.missing) && can_wait(ctx);
     RedisModuleString *held = may_wait ? hold_for_thread(argv[3]) : NULL;
     roost_bytes chunk = argument_bytes(held ? held : argv[3]);

@@ -328,12 +328,19 @@ static roost_status put_decoded(RedisModuleKey *key, struct value *whole, enum e
     return status;
 }
 
-static roost_status finish(RedisModuleKey *key, const uint8_t *bytes, size_t size, enum encoding encoding,
-                           filter_test *takes)
+static roost_status finish(RedisModuleKey *key, const uint8_t *bytes, size_t size, const struct chunk_terms *terms)
 {
     struct value *whole;
-    roost_status status = decode_whole(&whole, REDISBLOOM_NONE, bytes, size, encoding);
-    return status == ROOST_OK ? put_decoded(key, whole, encoding, takes) : status;
+    roost_status status = decode_whole(&whole, REDISBLOOM_NONE, bytes, size, terms->encoding);
+    return status == ROOST_OK ? put_decoded(key, whole, terms->encoding, terms->takes) : status;
+}
+
+static roost_status finish_foreign(RedisModuleKey *key, const uint8_t *bytes, size_t size,
+                                   const struct chunk_terms *terms)
+{
+    struct filter_value *filter;
+    roost_status status = terms->whole(&filter, bytes, size, terms->encoding);
+    return status == ROOST_OK ? put_decoded(key, &filter->value, terms->encoding, terms->takes) : status;
 }
 
 /* ---- the last chunk ----------------------------------------------------------------------------------------------- */
@@ -464,7 +471,7 @@ static roost_status take_first(RedisModuleKey *key, const void *bytes, size_t si
     struct staged *staged = (struct staged *)staged_make();
     roost_status status = begin(staged, key, bytes, size, terms);
     if (status == ROOST_OK && staged->whole == HEADER_BYTES)
-        status = finish(key, bytes, size, terms->encoding, terms->takes);
+        status = finish(key, bytes, size, terms);
     else if (status == ROOST_OK) {
         value_put(key, &staged->value);
         return ROOST_OK;
@@ -561,8 +568,11 @@ roost_status chunks_load(RedisModuleKey *key, long long iterator, const void *by
     struct value *value = empty ? NULL : RedisModule_ModuleTypeGetValue(key);
     if (later)
         *later = NULL;
+    if (iterator == 0 && empty)
+        return terms->whole && !header_is_ours(bytes, size) ? finish_foreign(key, bytes, size, terms)
+                                                            : finish(key, bytes, size, terms);
     if (iterator == 0)
-        return empty ? finish(key, bytes, size, terms->encoding, terms->takes) : ROOST_INVALID;
+        return ROOST_INVALID;
     struct staged *staged = value && value->class == &staged_class ? (struct staged *)value : NULL;
     if (staged && staged->source != REDISBLOOM_NONE)
         return terms->source == staged->source && iterator > FIRST_POSITION

@@ -44,11 +44,16 @@ uint32_t tag_of_bits(uint32_t bits);
 /* Where the chunk at this position begins; the next one begins where it ends. */
 size_t chunk_begin(unsigned attempt, long long position);
 
+/* Another program's filter, from bytes that have all of it. */
+typedef roost_status foreign_decoder(struct filter_value **filter, const uint8_t *bytes, size_t size,
+                                     enum encoding encoding);
+
 /* What may be loaded, and what for. */
 struct chunk_terms {
     enum encoding encoding;
     filter_test *takes;     /* NULL: any value */
     enum redisbloom source; /* chunks of this kind of RedisBloom's filters are taken, too */
+    foreign_decoder *whole; /* NULL, or what is not ours at position 0 is decoded by it */
 };
 
 struct loading;

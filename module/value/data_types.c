@@ -3,7 +3,8 @@
  *
  * RDB, version 1: the header as one string, then the body in strings of CHUNK bytes, the last one shorter; the header
  * has the size. If anything is wrong with them, loading returns NULL, and the server decides what to do with its file.
- * Under the names of RedisBloom's types the same has version 512; versions below are RedisBloom's (redisbloom.h).
+ * Under the names of RedisBloom's and valkey-bloom's types the same has version 512; versions below are theirs
+ * (redisbloom.h, valkey_bloom.h).
  *
  * Identity (docs/module.md). A value that the server loads from its own file, or a replica from its primary, is the
  * same object as before: it is encoded as a mirror. RESTORE and MIGRATE bring a copy. The server uses one callback for
@@ -18,13 +19,15 @@
 #include "module/base/context.h"
 #include "module/base/counters.h"
 #include "redisbloom.h"
+#include "valkey_bloom.h"
 
 #define ENCODING_VERSION 1
-#define OWN_VERSION      512 /* of the types that RedisBloom has, too; its own versions are small numbers */
+#define OWN_VERSION      512 /* of the types that others have, too; their own versions are small numbers */
 #define LAST_FOREIGN     511
 #define BYTES_AN_EFFORT  65536 /* of freeing; from 64 of these on the server frees in the background */
 
 RedisModuleType *value_type, *bloom_type, *cuckoo_type;
+static RedisModuleType *valkey_bloom_type; /* NULL: another module has it, and loads its filters */
 
 /* ---- RDB --------------------------------------------------------------------------------------------------------- */
 
@@ -140,39 +143,49 @@ static struct value *of_type_or_freed(struct value *value, const RedisModuleType
     return NULL;
 }
 
-static struct value *load_foreign(RedisModuleIO *io, enum redisbloom kind, int version)
+static struct value *loaded(struct filter_value *filter, roost_status status, uint64_t begun, RedisModuleIO *io)
 {
-    struct filter_value *filter;
-    uint64_t begun = microseconds_now();
-    roost_status status = redisbloom_load(&filter, kind, io, version);
     count_refusal(status);
     count_slow(SLOW_LOAD, microseconds_now() - begun);
     return status == ROOST_OK ? allowed_or_freed(&filter->value, io) : NULL;
 }
 
+static struct value *load_redisbloom(RedisModuleIO *io, enum redisbloom kind, int version)
+{
+    struct filter_value *filter;
+    uint64_t begun = microseconds_now();
+    roost_status status = redisbloom_load(&filter, kind, io, version);
+    return loaded(filter, status, begun, io);
+}
+
+static struct value *load_valkey_bloom(RedisModuleIO *io, int version)
+{
+    struct filter_value *filter;
+    uint64_t begun = microseconds_now();
+    roost_status status = valkey_bloom_load(&filter, io, version);
+    return loaded(filter, status, begun, io);
+}
+
 static void *rdb_load_bloom(RedisModuleIO *io, int version)
 {
-    return version <= LAST_FOREIGN  ? load_foreign(io, REDISBLOOM_BLOOM, version)
+    return version <= LAST_FOREIGN  ? load_redisbloom(io, REDISBLOOM_BLOOM, version)
            : version == OWN_VERSION ? of_type_or_freed(load_own(io), bloom_type)
                                     : NULL;
 }
 
 static void *rdb_load_cuckoo(RedisModuleIO *io, int version)
 {
-    return version <= LAST_FOREIGN  ? load_foreign(io, REDISBLOOM_CUCKOO, version)
+    return version <= LAST_FOREIGN  ? load_redisbloom(io, REDISBLOOM_CUCKOO, version)
            : version == OWN_VERSION ? of_type_or_freed(load_own(io), cuckoo_type)
                                     : NULL;
 }
 
-/* valkey-bloom's filters: without this line the server would only report a type that it does not know. */
+/* They keep this name until they are replaced as a whole: a value has the type under which it was loaded. */
 static void *rdb_load_valkey_bloom(RedisModuleIO *io, int version)
 {
-    (void)version;
-    RedisModule_LogIOError(
-        io, "warning",
-        "filters of valkey-bloom (type bloomfltr) cannot be loaded: their items are not in them, and "
-        "each has a hash of its own. Add the items again, by BF.MADD, from where they came");
-    return NULL;
+    return version <= LAST_FOREIGN  ? load_valkey_bloom(io, version)
+           : version == OWN_VERSION ? of_type_or_freed(load_own(io), bloom_type)
+                                    : NULL;
 }
 
 /* ---- AOF --------------------------------------------------------------------------------------------------------- */
@@ -291,7 +304,7 @@ struct value *value_at(RedisModuleCtx *ctx, RedisModuleString *name)
 
 bool is_value_type(const RedisModuleType *type)
 {
-    return type && (type == value_type || type == bloom_type || type == cuckoo_type);
+    return type && (type == value_type || type == bloom_type || type == cuckoo_type || type == valkey_bloom_type);
 }
 
 RedisModuleType *type_for(const struct value *value)
@@ -346,7 +359,6 @@ const char *data_types_create(RedisModuleCtx *ctx, bool bf_cf)
     value_type = create_type(ctx, "roostdata", ENCODING_VERSION, rdb_load);
     bloom_type = bf_cf ? create_type(ctx, "MBbloom--", OWN_VERSION, rdb_load_bloom) : value_type;
     cuckoo_type = bf_cf ? create_type(ctx, "MBbloomCF", OWN_VERSION, rdb_load_cuckoo) : value_type;
-    if (bf_cf) /* not needed: where another module has it, that one loads its filters */
-        (void)create_type(ctx, "bloomfltr", OWN_VERSION, rdb_load_valkey_bloom);
+    valkey_bloom_type = bf_cf ? create_type(ctx, "bloomfltr", OWN_VERSION, rdb_load_valkey_bloom) : NULL;
     return !value_type ? "roostdata" : !bloom_type ? "MBbloom--" : !cuckoo_type ? "MBbloomCF" : NULL;
 }

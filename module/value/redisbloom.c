@@ -11,8 +11,17 @@
 #define FIRST_BLOOM_VERSION  2
 #define FIRST_CUCKOO_VERSION 4
 #define GROWTH_SINCE         4
-#define HASHES_SINCE         5
+#define SEED_SINCE           5
 #define LAST_VERSION         5
+
+/* The seeds that all filters had before version 5. */
+#define BLOOM_SEED    UINT64_C(0xc6a4a7935bd1e995)
+#define BLOOM_SEED_32 UINT64_C(0x9747b28c)
+#define CUCKOO_SEED   UINT64_C(0)
+
+/* Set in the header of chunks that ends with a seed: in the options, and in the number of tables. */
+#define SEED_IN_OPTIONS (UINT32_C(1) << 31)
+#define SEED_IN_TABLES  (UINT64_C(1) << 63)
 
 /* Options of a Bloom filter: how it was sized, and which hash it has. */
 #define HASH_OF_64_BITS 4u
@@ -22,7 +31,7 @@
 #define BLOOM_HEADER  20
 #define BLOOM_LINK    53
 #define CUCKOO_HEADER 38
-#define HASH_CONFIG   16
+#define SEED_BYTES    8
 #define MOST_PARTS    65536
 #define MOST_ARRAYS   (UINT64_C(1) << 46)
 #define OLD_GROWTH    2
@@ -35,6 +44,7 @@ struct description {
     uint64_t buckets, deleted;                   /* cuckoo */
     uint64_t bucket_size, iterations, expansion; /* cuckoo */
     uint64_t count;                              /* of parts */
+    bool seeded;                                 /* chunks: the header ends with a seed */
     roost_imported_part *parts;                  /* as far as they were read */
     bool owns_bytes;                             /* those of the parts, and not a buffer of somebody else */
 };
@@ -126,6 +136,19 @@ static bool cuckoo_part(roost_imported_part *part, const struct description *des
     return buckets > 0 && buckets < MOST_ARRAYS;
 }
 
+/* After the parts were read. False: a hash of 32 bits, of which no filter with another seed is known. */
+static bool give_seed(struct description *description, uint64_t seed)
+{
+    bool bloom = description->kind == REDISBLOOM_BLOOM, narrow = bloom && !(description->options & HASH_OF_64_BITS);
+    if (seed == (narrow ? BLOOM_SEED_32 : bloom ? BLOOM_SEED : CUCKOO_SEED))
+        return true;
+    for (size_t i = 0; i < description->count && !narrow; i++) {
+        description->parts[i].form = bloom ? ROOST_IMPORTED_BLOOM_SEEDED : ROOST_IMPORTED_CUCKOO_SEEDED;
+        description->parts[i].seeds[0] = seed;
+    }
+    return !narrow;
+}
+
 /* ---- chunks ------------------------------------------------------------------------------------------------------ */
 
 static void read_header(struct description *description, const uint8_t *header)
@@ -133,11 +156,15 @@ static void read_header(struct description *description, const uint8_t *header)
     if (description->kind == REDISBLOOM_BLOOM) {
         description->count = number_at(header + 8, 4);
         description->options = (uint32_t)number_at(header + 12, 4);
+        description->seeded = description->options & SEED_IN_OPTIONS;
+        description->options &= ~SEED_IN_OPTIONS;
         description->growth = (uint32_t)number_at(header + 16, 4);
     } else {
         description->buckets = number_at(header + 8, 8);
         description->deleted = number_at(header + 16, 8);
         description->count = number_at(header + 24, 8);
+        description->seeded = description->count & SEED_IN_TABLES;
+        description->count &= ~SEED_IN_TABLES;
         description->bucket_size = number_at(header + 32, 2);
         description->iterations = number_at(header + 34, 2);
         description->expansion = number_at(header + 36, 2);
@@ -151,6 +178,7 @@ size_t redisbloom_header_size(enum redisbloom kind, const uint8_t *bytes, size_t
         return 0;
     read_header(&description, bytes);
     size_t header = kind == REDISBLOOM_BLOOM ? BLOOM_HEADER + BLOOM_LINK * description.count : CUCKOO_HEADER;
+    header += description.seeded ? SEED_BYTES : 0;
     return is_sound(&description) && header <= size ? header : 0;
 }
 
@@ -180,7 +208,8 @@ static bool read_part(roost_imported_part *part, const struct description *descr
 static bool describe(struct description *description, const uint8_t *header, size_t size, uint64_t *arrays)
 {
     *arrays = 0;
-    if (redisbloom_header_size(description->kind, header, size) == 0)
+    size_t header_size = redisbloom_header_size(description->kind, header, size);
+    if (header_size == 0)
         return false;
     read_header(description, header);
     description->parts = RedisModule_Calloc(description->count, sizeof *description->parts);
@@ -192,13 +221,11 @@ static bool describe(struct description *description, const uint8_t *header, siz
         }
         *arrays += description->parts[i].size;
     }
+    if (description->seeded && !give_seed(description, number_at(header + header_size - SEED_BYTES, SEED_BYTES))) {
+        release(description, 0);
+        return false;
+    }
     return *arrays <= MOST_ARRAYS;
-}
-
-/* Later versions put the number of the hash function and its seed behind the header; 0 is the usual one. */
-static bool has_known_hash(const uint8_t *header, size_t begin, size_t size)
-{
-    return size == begin || (size == begin + HASH_CONFIG && number_at(header + begin, 8) == 0);
 }
 
 uint64_t redisbloom_array_bytes(enum redisbloom kind, const uint8_t *header, size_t size)
@@ -208,7 +235,7 @@ uint64_t redisbloom_array_bytes(enum redisbloom kind, const uint8_t *header, siz
     if (!describe(&description, header, size, &arrays))
         return 0;
     release(&description, 0);
-    return has_known_hash(header, redisbloom_header_size(kind, header, size), size) ? arrays : 0;
+    return redisbloom_header_size(kind, header, size) == size ? arrays : 0;
 }
 
 roost_status redisbloom_decode(struct filter_value **filter, enum redisbloom kind, const uint8_t *bytes, size_t size,
@@ -310,14 +337,12 @@ static const char *load(struct filter_value **filter, struct description *descri
     load_description(description, io, version);
     if (RedisModule_IsIOError(io) || !is_sound(description) || load_parts(description, io) != ROOST_OK)
         return "its bytes are not valid";
-    uint64_t hash = version >= HASHES_SINCE ? load_number(io) : 0;
-    if (version >= HASHES_SINCE)
-        load_number(io);
-    roost_status status = RedisModule_IsIOError(io) ? ROOST_CORRUPT : hash ? ROOST_UNSUPPORTED : ROOST_OK;
+    bool known = version < SEED_SINCE || give_seed(description, load_number(io));
+    roost_status status = RedisModule_IsIOError(io) ? ROOST_CORRUPT : known ? ROOST_OK : ROOST_UNSUPPORTED;
     if (status == ROOST_OK)
         status = make(filter, description);
     release(description, description->count);
-    return hash                      ? "it has a hash function of its own (bf-hash-seed), which is not known"
+    return !known                    ? "it has a hash of 32 bits with a seed of its own, which is not known"
            : status == ROOST_CORRUPT ? "its bytes are not valid"
            : status != ROOST_OK      ? roost_status_text(status)
                                      : NULL;

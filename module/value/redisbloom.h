@@ -13,7 +13,8 @@
  *             then        the arrays one after the other, cut anywhere; the iterator is the offset behind a chunk + 1
  *
  * Encoding versions 2 to 5 of Bloom filters and 4 and 5 of cuckoo filters are read: those of RedisBloom 1.1 to 2.8 and
- * 8.x. Version 5 names a hash function, and only the usual one is known.
+ * 8.x up to 8.10 are 2 to 4. Version 5, of the development after that, ends with a seed of the hash; in chunks a bit of
+ * the header says that a seed ends it.
  *
  * The header has no end mark for chunks: the value is complete when all bytes of all arrays have arrived.
  */

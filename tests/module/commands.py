@@ -390,8 +390,7 @@ def test_error_texts():
                 ("CF.RESERVE n 1000 BUCKETSIZE 256", "BUCKETSIZE: value must be an integer between 1 and 255, inclusive."),
                 ("CF.RESERVE n 100 MAXITERATIONS 0", "MAXITERATIONS: value must be an integer between 1 and 65535, inclusive."),
                 ("BF.DEBUG n", "ERR not found"), ("CF.DEBUG n", "ERR not found"), ("CF.COMPACT n", "Cuckoo filter was not found"),
-                ("BF.LOAD n rubbish", "ERR this is not a filter of Roost. Those of valkey-bloom cannot be loaded, since their items are "
-                 "not in them: add these again with BF.MADD"),
+                ("BF.LOAD n rubbish", "ERR received bad data"),
                 ("BF.INFO n", "ERR not found"), ("BF.INFO b WHAT", "Invalid information value"),
                 ("BF.SCANDUMP n 0", "ERR not found"), ("BF.LOADCHUNK n 1 rubbish", "ERR received bad data"),
                 ("BF.SCANDUMP b 77", "Invalid position"),

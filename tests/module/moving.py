@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Filters of the real RedisBloom move in: from RDB, AOF, RESTORE and chunks, and answer every question as before.
+"""Filters of the real RedisBloom move in: from RDB, AOF, RESTORE and chunks, and answer every question as before; those of valkey-bloom, too.
 
-tests/golden/redisbloom has what RedisBloom 2.6.3 and 2.8.20 made, and contents.json what is in it."""
+tests/golden/redisbloom has what RedisBloom 2.6.3 and 2.8.20 made, and contents.json what is in it; tests/golden/valkey-bloom likewise."""
 import base64
 import json
 import os
@@ -15,7 +15,7 @@ import threading
 import redis
 
 from link import FAST, Link, region
-from rdb import crc64
+from rdb import crc64, number, string
 from servers import ROOT, Server, caught_up, free_port, replicate, run, same_digests, server, servers, wait_for
 
 GOLDEN = os.path.join(ROOT, "tests", "golden", "redisbloom")
@@ -386,17 +386,196 @@ def ask(s, key):
     assert s.digest("y") == s.digest(key)
 
 
-def test_valkey_bloom_is_refused_with_a_reason():
-    """The payload of a module type is its id (name and version, 64 bits) and its fields."""
+# ---- seeds of RedisBloom ---------------------------------------------------------------------------------------------
+
+WORD = (1 << 64) - 1
+MURMUR = 0xc6a4a7935bd1e995
+
+
+def murmur(key, seed):
+    """MurmurHash64A."""
+    value = seed ^ len(key) * MURMUR & WORD
+    for at in range(0, len(key) & ~7, 8):
+        word = int.from_bytes(key[at:at + 8], "little") * MURMUR & WORD
+        value = (value ^ (word ^ word >> 47) * MURMUR & WORD) * MURMUR & WORD
+    if len(key) & 7:
+        value = (value ^ int.from_bytes(key[len(key) & ~7:], "little")) * MURMUR & WORD
+    value = (value ^ value >> 47) * MURMUR & WORD
+    return value ^ value >> 47
+
+
+def bloom_array(items, seed, bits=6400, hashes=7):
+    array = bytearray(bits // 8)
+    for item in items:
+        first = murmur(item, seed)
+        second = murmur(item, first)
+        for i in range(hashes):
+            bit = (first + i * second & WORD) % bits
+            array[bit // 8] |= 1 << bit % 8
+    return bytes(array)
+
+
+def cuckoo_array(items, seed, buckets=1024, width=2):
+    array = bytearray(buckets * width)
+    for item in items:
+        value = murmur(item, seed)
+        fingerprint = value % 255 + 1
+        places = [b % buckets * width + i for b in (value, value ^ fingerprint * 0x5bd1e995) for i in range(width)]
+        array[next(p for p in places if array[p] == 0)] = fingerprint
+    return bytes(array)
+
+
+def payload(name, version, fields):
+    """What DUMP returns of a module type: its name and version, the fields, the version of RDB, a checksum."""
     alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-    number = 0
-    for letter in "bloomfltr":
-        number = number << 6 | alphabet.index(letter)
+    id_ = 0
+    for letter in name:
+        id_ = id_ << 6 | alphabet.index(letter)
+    like = base64.b64decode(CONTENTS["dump"]["bf:default"])
+    return sealed(b"\x07\x81" + struct.pack(">Q", id_ << 10 | version) + b"".join(fields) + b"\0" + like[-10:])
+
+
+def rate(value):
+    return b"\x04" + struct.pack("<d", value)
+
+
+def test_filters_with_seeds():
+    """Version 5 of RedisBloom's encodings. With the seed that all had before, the filter is the one that version 4 has."""
+    items = [f"heron {i}".encode() for i in range(300)]
     with server() as s:
-        like = base64.b64decode(CONTENTS["dump"]["bf:default"])
-        body = b"\x07\x81" + struct.pack(">Q", number << 10 | 1) + b"\x02\x01\x00"
-        assert s.error("RESTORE", "x", 0, sealed(body + like[-10:]))
-        assert "bloomfltr" in s.log() and "BF.MADD" in s.log()
+        for seed in 1234567890123456789, WORD:
+            bits, slots = bloom_array(items, seed), cuckoo_array(items, seed)
+            header = struct.pack("<QIII", 300, 1, 5 | 1 << 31, 2) + struct.pack("<QQQddIQB", 800, 6400, 300, 0.005, 10.6, 7, 500, 0)
+            s("BF.LOADCHUNK", "bf chunks", 1, header + struct.pack("<Q", seed)), s("BF.LOADCHUNK", "bf chunks", 801, bits)
+            s("CF.LOADCHUNK", "cf chunks", 1, struct.pack("<QQQQHHHQ", 300, 1024, 0, 1 << 63 | 1, 2, 20, 1, seed))
+            s("CF.LOADCHUNK", "cf chunks", 2049, slots)
+            s("RESTORE", "bf file", 0, payload("MBbloom--", 5, [number(300), number(1), number(5), number(2), number(500), rate(0.005), number(7),
+                                                                rate(10.6), number(6400), number(0), string(bits), number(300), number(seed)]))
+            s("RESTORE", "cf file", 0, payload("MBbloomCF", 5, [number(1), number(1024), number(300), number(0), number(2), number(20), number(1),
+                                                                number(1024), string(slots), number(seed)]))
+            for family in "bf", "cf":
+                for key in f"{family} chunks", f"{family} file":
+                    assert sum(s(f"{family}.MEXISTS", key, *items)) == 300, (key, seed)
+                    assert sum(s(f"{family}.MEXISTS", key, *range(1000))) < 30
+                assert s.digest(f"{family} chunks") == s.digest(f"{family} file")
+                s("RESTORE", "again", 0, s("DUMP", f"{family} file"))
+                assert s.digest("again") == s.digest(f"{family} file") and imported(s, "again")["imported_parts"] == 1
+                s("DEL", "again")
+            assert s("CF.DEL", "cf file", items[7]) == 1 and imported(s, "cf file")["imported_removed"] == 1
+            assert s.error("BF.LOADCHUNK", "short", 1, header) and s.error("BF.LOADCHUNK", "long", 1, header + bytes(16))
+            s("FLUSHALL")
+        for key, usual in ("bf:default", MURMUR), ("cf:default", 0):
+            old = base64.b64decode(CONTENTS["dump"][key])
+            version = struct.unpack(">Q", old[2:10])[0]
+            s("RESTORE", "old", 0, old)
+            s("RESTORE", "new", 0, sealed(old[:2] + struct.pack(">Q", version + 1) + old[10:-11] + number(usual) + old[-11:]))
+            assert version & 1023 == 4 and s.digest("new") == s.digest("old")
+            s("DEL", "old", "new")
+
+
+# ---- valkey-bloom ------------------------------------------------------------------------------------------------------
+
+VALKEY = os.path.join(ROOT, "tests", "golden", "valkey-bloom")
+with open(os.path.join(VALKEY, "contents.json")) as file:
+    OF_VALKEY = json.load(file)["filters"]
+
+
+def of_valkey(name):
+    """As BF.LOAD takes it, and as RESTORE does."""
+    with open(os.path.join(VALKEY, name + ".load"), "rb") as file:
+        load = file.read()
+    expansion, error_rate, tightening, random_seed, count = struct.unpack_from("<IddBQ", load, 1)
+    fields, at = [number(count), number(expansion), rate(error_rate), rate(tightening), number(random_seed)], 30
+    for i in range(count):
+        size, = struct.unpack_from("<Q", load, at)
+        items, capacity = struct.unpack_from("<QQ", load, at + 8 + size)
+        fields += [string(load[at + 8:at + 8 + size]), number(capacity)] + [number(items)] * (i == count - 1)
+        at += size + 24
+    return load, payload("bloomfltr", 1, fields)
+
+
+def check_valkey(s, name, key):
+    about = OF_VALKEY[name]
+    assert sum(s("BF.MEXISTS", key, *[f"item:{name}:{i}" for i in range(about["present"])])) == about["present"], key
+    assert sum(s("BF.MEXISTS", key, *[f"item:{name}:absent:{i}" for i in range(20000)])) == about["absent_answered_yes"], key
+    info = s("BF.INFO", key)
+    assert info[1::2][:1] + info[1::2][2:] == [about["total"], about["filters"], about["inserted"], about["expansion"]], info
+    assert imported(s, key)["imported_parts"] == about["filters"] and s("BF.CARD", key) == about["inserted"]
+
+
+def test_filters_of_valkey_bloom():
+    with servers(lambda: Server("--appendonly", "yes", "--appendfsync", "always", port=free_port()), lambda: Server(port=free_port())) as (s, replica):
+        replicate(replica, s)
+        keys = []
+        for name in OF_VALKEY:
+            load, restore = of_valkey(name)
+            assert s("BF.LOAD", f"{name} loaded", load) == b"OK" and s.error("BF.LOAD", f"{name} loaded", load) == "item exists"
+            assert s("RESTORE", f"{name} restored", 0, restore) == b"OK"
+            assert s("TYPE", f"{name} loaded") == b"MBbloom--" and s("TYPE", f"{name} restored") == b"bloomfltr"
+            for how in "loaded", "restored":
+                check_valkey(s, name, f"{name} {how}")
+                keys.append(f"{name} {how}")
+            assert s.digest(f"{name} loaded") == s.digest(f"{name} restored")
+            s("COPY", f"{name} restored", "copy"), s("RESTORE", "again", 0, s("DUMP", f"{name} restored"))
+            s("ROOST.MERGESTORE", "merged", f"{name} restored", f"{name} loaded")
+            assert {s.digest(key) for key in ("copy", "again", "merged")} == {s.digest(f"{name} loaded")}
+            s("DEL", "copy", "again", "merged")
+        for key in keys:
+            if key.startswith("fixed"):
+                assert s.error("BF.ADD", key, "no room") == "non scaling filter is full"
+            else:
+                assert s("BF.MADD", key, "new", "item:default:1" if key.startswith("default") else "item:grown:1") == [1, 0]
+        caught_up(replica, s)
+        same_digests(s, replica, keys)
+        before = {key: s.digest(key) for key in keys}
+        s.restart()
+        assert before == {key: s.digest(key) for key in keys}
+        s("CONFIG", "SET", "appendonly", "no"), s("SAVE"), s("CONFIG", "SET", "aof-use-rdb-preamble", "no"), s("CONFIG", "SET", "appendonly", "yes")
+        wait_for(lambda: not s.client.info("persistence")["aof_rewrite_in_progress"]
+                 and not s.client.info("persistence")["aof_rewrite_scheduled"], "the rewrite")
+        with servers(lambda: Server(folder=folder_with(os.path.join(s.folder, "dump.rdb"), "dump.rdb"))) as other:
+            assert before == {key: other.digest(key) for key in keys} and other("TYPE", "grown restored") == b"bloomfltr"
+        s.restart()
+        assert before == {key: s.digest(key) for key in keys}
+
+
+def test_a_region_gets_filters_of_valkey_bloom():
+    with servers(region(), region()) as (a, b):
+        for name in OF_VALKEY:
+            load, restore = of_valkey(name)
+            a("RESTORE", name, 0, restore)
+        b("BF.LOAD", "grown", of_valkey("grown")[0]), b("BF.ADD", "grown", "of b")
+        with Link(a, b, options=(FAST,)):
+            wait_for(lambda: all(b.client.exists(key) and a.digest(key) == b.digest(key) for key in OF_VALKEY), "equal regions")
+            assert a("BF.EXISTS", "grown", "of b") == 1 and imported(a, "grown")["imported_parts"] == 4
+        for name in "default", "fixed":
+            about = OF_VALKEY[name]
+            assert sum(b("BF.MEXISTS", name, *[f"item:{name}:{i}" for i in range(about["present"])])) == about["present"]
+
+
+def test_forged_filters_of_valkey_bloom():
+    """Of other versions, cut short, and with changed bytes: refused, or a filter that can be saved and queried."""
+    load, restore = of_valkey("default")
+    with server() as s:
+        assert s.error("RESTORE", "x", 0, payload("bloomfltr", 2, [number(1)])) and "bloomfltr" in s.log() and "not known" in s.log()
+        for size in 0, 1, 29, 30, 53, len(load) - 1:
+            assert s.error("BF.LOAD", "x", load[:size]) == "received bad data"
+        assert s.error("BF.LOAD", "x", load + b"?") == "received bad data" and not s.client.exists("x")
+        accepted = 0
+        for round_ in range(600):
+            forged = bytearray(load if round_ % 2 else restore)
+            for _ in range(random.choice([1, 1, 2, 5])):
+                forged[random.randrange(min(len(forged) - 10, 100) if round_ % 4 < 2 else len(forged) - 10)] = random.randrange(256)
+            s("DEL", "x")
+            try:
+                s(*("BF.LOAD", "x", bytes(forged)) if round_ % 2 else ("RESTORE", "x", 0, sealed(bytes(forged))))
+            except redis.RedisError:
+                continue
+            accepted += 1
+            if s("TYPE", "x") in (b"MBbloom--", b"bloomfltr"):
+                s("BF.EXISTS", "x", "a"), s("BF.INFO", "x"), s("BF.DEBUG", "x"), s("RESTORE", "y", 0, s("DUMP", "x"), "REPLACE")
+                assert s.digest("y") == s.digest("x")
+        assert accepted > 20, accepted
 
 
 if __name__ == "__main__":
