@@ -367,23 +367,14 @@ static uint32_t expansion_of(const struct filter_value *filter)
     return filter->shown.expansion ? filter->shown.expansion : config_of(filter)->growth;
 }
 
-struct series {
-    uint64_t filters, capacity; /* the capacity is that of all filters together */
-};
-
 /* Of a table of prefixes: how long a series would be that has room for the items. */
 static struct series series_for(const struct filter_value *filter, uint64_t items)
 {
     if (!has_prefixes(filter))
         return (struct series){filter_value_tables(filter), filter_value_capacity(filter)};
     uint64_t named = config_of(filter)->capacity, expansion = expansion_of(filter);
-    uint64_t last = named ? named : filter->shown.capacity ? filter->shown.capacity : UNKNOWN_CAPACITY;
-    if (expansion == 1 && items > last)
-        return (struct series){(items + last - 1) / last, (items + last - 1) / last * last};
-    struct series series = {1, last};
-    for (; series.capacity < items; series.filters++)
-        series.capacity += last *= expansion;
-    return series;
+    uint64_t first = named ? named : filter->shown.capacity ? filter->shown.capacity : UNKNOWN_CAPACITY;
+    return series_with_room(first, expansion, items);
 }
 
 /* Imported filters of a series come first. One of fixed size shares its capacity with the filter beside it. */

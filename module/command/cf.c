@@ -330,33 +330,48 @@ static int del_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     return status == ROOST_OK ? RedisModule_ReplyWithBool(ctx, removed) : reply_status(ctx, status);
 }
 
+/* A filter that came as a frame, or from ROOST.CREATE, has no arguments of CF.RESERVE: the usual ones that give its
+   configuration are shown. That of a table which grows has no buckets. */
+static struct shown shown_of(const struct filter_value *filter)
+{
+    if (filter->shown.bucket_size)
+        return filter->shown;
+    const roost_config *config = config_of(filter);
+    return (struct shown){.expansion = !config->scalable     ? 0
+                                       : config->growth <= 2 ? 1
+                                                             : config->growth,
+                          .bucket_size = config->bucket_size ? config->bucket_size : (uint32_t)settings.cf_bucket_size,
+                          .iterations = (uint32_t)settings.cf_max_iterations};
+}
+
 /* Of the filter and what was imported. */
 struct figures {
     uint64_t buckets, filters, items, deleted;
 };
+
+/* Buckets of the first filter, and how many filters: of a table that grows, as a series would have them. */
+static struct figures tables_of(const struct filter_value *filter, const roost_info *info)
+{
+    const struct shown shown = shown_of(filter);
+    uint64_t capacity = config_of(filter)->capacity;
+    if (info->buckets > 0)
+        return (struct figures){.buckets = info->buckets, .filters = filter_value_tables(filter)};
+    uint64_t buckets = series_buckets(capacity ? capacity : (uint64_t)settings.cf_capacity, shown.bucket_size);
+    struct series series = series_with_room(buckets * shown.bucket_size, shown.expansion, info->inserted);
+    return (struct figures){.buckets = buckets, .filters = series.filters};
+}
 
 static struct figures figures_of(const struct filter_value *filter)
 {
     roost_info info;
     roost_filter_get_brief_info(filter->filter, &info);
     const roost_imported_info imported = imported_of(filter);
+    const struct figures own = tables_of(filter, &info);
     bool only_imported = imported.parts > 0 && info.dots == 0;
-    return (struct figures){.buckets = imported.parts > 0 ? imported.buckets : info.buckets,
-                            .filters = imported.parts + (only_imported ? 0 : filter_value_tables(filter)),
+    return (struct figures){.buckets = imported.parts > 0 ? imported.buckets : own.buckets,
+                            .filters = imported.parts + (only_imported ? 0 : own.filters),
                             .items = info.inserted + imported.items,
                             .deleted = info.dots - info.entries + imported.deleted + imported.removed};
-}
-
-/* A filter that came as a frame, or from ROOST.CREATE, has no arguments of CF.RESERVE: the usual ones that give its
-   configuration are shown. */
-static struct shown shown_of(const struct filter_value *filter)
-{
-    if (filter->shown.bucket_size)
-        return filter->shown;
-    const roost_config *config = config_of(filter);
-    return (struct shown){.expansion = !config->scalable ? 0 : config->growth <= 2 ? 1 : config->growth,
-                          .bucket_size = config->bucket_size,
-                          .iterations = (uint32_t)settings.cf_max_iterations};
 }
 
 static int info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

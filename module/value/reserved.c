@@ -59,6 +59,26 @@ struct shown bf_shown(const struct bf_options *options)
     return shown;
 }
 
+/* ---- series ------------------------------------------------------------------------------------------------------- */
+
+struct series series_with_room(uint64_t first, uint64_t expansion, uint64_t items)
+{
+    if (expansion <= 1 && items > first)
+        return (struct series){(items + first - 1) / first, (items + first - 1) / first * first};
+    struct series series = {1, first};
+    for (uint64_t last = first; series.capacity < items; series.filters++)
+        series.capacity += last *= expansion;
+    return series;
+}
+
+uint64_t series_buckets(uint64_t capacity, uint64_t bucket_size)
+{
+    uint64_t buckets = 1;
+    while (buckets < capacity / bucket_size)
+        buckets *= 2;
+    return buckets;
+}
+
 /* ---- CF.* -------------------------------------------------------------------------------------------------------- */
 
 static uint32_t power_of_two(long long number, uint32_t least, uint32_t most)

@@ -34,6 +34,15 @@ struct cf_options {
     long long capacity, bucket_size, iterations, expansion;
 };
 
+/* What INFO shows of a table that grows: the series of filters that other modules would have in its place. */
+struct series {
+    uint64_t filters, capacity; /* the capacity is that of all filters together */
+};
+/* One that begins with room for `first` items, 1 or more, and has room for `items`. */
+struct series series_with_room(uint64_t first, uint64_t expansion, uint64_t items);
+/* Buckets of the first cuckoo filter of such a series. */
+uint64_t series_buckets(uint64_t capacity, uint64_t bucket_size);
+
 roost_config bf_config(const struct bf_options *options);
 struct shown bf_shown(const struct bf_options *options);
 roost_config cf_config(const struct cf_options *options);

@@ -131,6 +131,16 @@ def test_cuckoo_filters_through_the_client_library():
         assert (info.insertedNum, info.deletedNum, info.filterNum) == (3, 2, 1)
         info = cf.info("more")
         assert (info.bucketSize, info.expansionRate, info.maxIteration) == (4, 4, 7)
+        assert cf.info("cuckoo").bucketNum == 512 and info.bucketNum == 256  # as RedisBloom rounds the capacity up
+        s("CF.RESERVE", "one", 64), s("CF.RESERVE", "two", 64, "EXPANSION", 2), s("CF.RESERVE", "four", 64, "EXPANSION", 4)
+        for name, filters in ("one", 16), ("two", 5), ("four", 3):  # those with room for 1,000
+            cf.insert(name, list(range(1000)))
+            assert (cf.info(name).filterNum, cf.info(name).bucketNum) == (filters, 32), name
+        for options, shown in ((["CAPACITY", 1000], (4, 0)), (["SCALABLE"], (2, 1)), (["SCALABLE", "CAPACITY", 100], (2, 1))):
+            s("DEL", "made"), s("ROOST.CREATE", "made", "KIND", "orcuckoo", "MULTISET", *options), s("CF.INSERT", "made", "ITEMS", *range(500))
+            info = cf.info("made")
+            assert (info.bucketSize, info.expansionRate, info.maxIteration) == (*shown, 20) and info.bucketNum > 0 and info.insertedNum == 500
+            assert s("CF.DEBUG", "made").startswith(b"bktsize:%d buckets:%d items:500 " % (info.bucketSize, info.bucketNum))
         assert s("CF.MEXISTS", "cuckoo", "bar", "no") == [1, 0]
         assert s("CF.COUNT", "missing", "x") == 0 and s("CF.EXISTS", "missing", "x") == 0
 
