@@ -162,7 +162,8 @@ static const char *check_options(const struct reserve *reserve)
                : NULL;
 }
 
-/* Reads options from *at to the end, or to the argument after ITEMS. `allowed` is a set of options. */
+/* Reads options from *at to the end, or to the argument after ITEMS. `allowed` is a set of options. A last one of
+   BF.INSERT that lacks its value is no error here: the items are missing, too, and that is the caller's. */
 static const char *read_options(struct reserve *reserve, int *at, RedisModuleString **argv, int argc, unsigned allowed)
 {
     const char *error = NULL;
@@ -174,7 +175,9 @@ static const char *read_options(struct reserve *reserve, int *at, RedisModuleStr
         if (option == ITEMS)
             break;
         if (has_value(option))
-            error = *at < argc ? read_value(reserve, option, argv[(*at)++]) : ERROR_UNKNOWN;
+            error = *at < argc         ? read_value(reserve, option, argv[(*at)++])
+                    : reserve->inserts ? NULL
+                                       : "ERR no expansion";
         reserve->no_create |= option == NOCREATE;
         reserve->options.fixed |= option == NONSCALING;
     }

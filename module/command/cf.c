@@ -181,7 +181,8 @@ static int addnx_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc
     return add(ctx, argv, argc, true);
 }
 
-/* Reads options up to ITEMS; returns the index after it, or 0 with the error. */
+/* Reads options up to ITEMS; returns the index after it, or 0 with the error. Without ITEMS, and where a value is missing,
+   it is that of the end. */
 static int read_insert_options(struct reserve *reserve, const char **error, RedisModuleString **argv, int argc)
 {
     static const char *const words[] = {"CAPACITY", "NOCREATE", "ITEMS", NULL};
@@ -190,8 +191,8 @@ static int read_insert_options(struct reserve *reserve, const char **error, Redi
         int option = argument_among(argv[i], words);
         if (option == 2)
             return i + 1;
-        if (option == 0 && i + 1 < argc)
-            *error = read_capacity(reserve, argv[++i]);
+        if (option == 0)
+            *error = ++i < argc ? read_capacity(reserve, argv[i]) : NULL;
         else if (option == 1)
             reserve->no_create = true;
         else
