@@ -459,14 +459,15 @@ static void reply_imported_part(RedisModuleCtx *ctx, const roost_imported_part *
     RedisModule_FreeString(ctx, line);
 }
 
+/* Figures of the state, not of the memory that it happens to take: clients compare the line before and after a dump. */
 static void reply_own_part(RedisModuleCtx *ctx, struct filter_value *filter, uint64_t items)
 {
     roost_info info;
     roost_filter_get_brief_info(filter->filter, &info);
-    uint64_t bytes = filter->value.bytes - imported_of(filter).bytes;
+    uint64_t bits = info.bits ? info.bits : info.entries * info.longest_prefix;
     RedisModuleString *line = RedisModule_CreateStringPrintf(
-        ctx, "bytes:%llu bits:%llu hashes:%u hashwidth:128 capacity:%llu size:%llu ratio:%g", (unsigned long long)bytes,
-        (unsigned long long)(info.bits ? info.bits : 8 * bytes), info.probes ? info.probes : 1,
+        ctx, "bytes:%llu bits:%llu hashes:%u hashwidth:128 capacity:%llu size:%llu ratio:%g",
+        (unsigned long long)(bits + 7) / 8, (unsigned long long)bits, info.probes ? info.probes : 1,
         (unsigned long long)series_for(filter, items).capacity, (unsigned long long)items, config_of(filter)->fpr);
     RedisModule_ReplyWithString(ctx, line);
     RedisModule_FreeString(ctx, line);
