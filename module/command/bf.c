@@ -10,6 +10,7 @@
 
 #include "module/base/arguments.h"
 #include "module/base/checksum.h"
+#include "module/base/context.h"
 #include "module/base/replies.h"
 #include "module/base/settings.h"
 #include "module/job/batch.h"
@@ -307,6 +308,17 @@ static int madd_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     return batch_run(&target, &add_verb, argv + 2, (size_t)argc - 2);
 }
 
+/* valkey-bloom logs and replicates BF.RESERVE as a BF.INSERT that has no items. */
+static int created_without_items(struct target *target)
+{
+    RedisModuleCtx *ctx = target->ctx;
+    target_changed(target, "bf.reserve");
+    target_close(target);
+    return RedisModule_ReplyWithEmptyArray(ctx);
+}
+
+/* A seed from a log, or from a primary, is that of valkey-bloom's hash, which it logs with every filter. It has no meaning
+   for ours, and would keep them from merging. */
 static int insert_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct target target;
@@ -318,10 +330,14 @@ static int insert_command(RedisModuleCtx *ctx, RedisModuleString **argv, int arg
     const char *error = read_options(&reserve, &at, argv, argc, ~0u);
     if (error)
         return RedisModule_ReplyWithError(ctx, error);
-    if (at >= argc)
+    if (at >= argc && !is_decided_elsewhere())
         return RedisModule_WrongArity(ctx);
+    if (is_decided_elsewhere())
+        reserve.options.seed = 0;
     if (!open_to_add(&target, ctx, argv[1], &reserve))
         return REDISMODULE_OK;
+    if (at >= argc)
+        return created_without_items(&target);
     return batch_run(&target, &add_verb, argv + at, (size_t)(argc - at));
 }
 

@@ -539,6 +539,28 @@ def test_filters_of_valkey_bloom():
         assert before == {key: s.digest(key) for key in keys}
 
 
+def test_a_log_of_valkey_bloom():
+    """It has filters as BF.LOAD, additions as they came, and every creation as BF.INSERT with all options, without items after BF.RESERVE."""
+    folder = tempfile.mkdtemp(prefix="roost-", dir="/tmp")
+    options = ["CAPACITY", 1000, "ERROR", 0.001, "TIGHTENING", 0.5, "SEED"]
+    with open(os.path.join(folder, "appendonly.aof"), "wb") as log:
+        for words in (["BF.LOAD", "loaded", of_valkey("grown")[0]], ["BF.INSERT", "reserved", *options, b"\x01" * 32, "EXPANSION", 4],
+                      ["BF.INSERT", "fixed", *options, b"\x02" * 32, "NONSCALING"], ["BF.MADD", "reserved", "a", "b"], ["BF.ADD", "loaded", "new"],
+                      ["BF.INSERT", "made", *options, b"\x03" * 32, "EXPANSION", 2, "ITEMS", "a", "c"]):
+            words = [word if isinstance(word, bytes) else str(word).encode() for word in words]
+            log.write(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words))
+    with servers(lambda: Server("--appendonly", "yes", folder=folder)) as s:
+        assert s("BF.INFO", "reserved", "EXPANSION") == [4] and s("BF.MEXISTS", "reserved", "a", "b", "c") == [1, 1, 0]
+        assert s("BF.INFO", "fixed", "CAPACITY") == [1000] and s("BF.INFO", "fixed", "EXPANSION") == [None] and s("BF.CARD", "fixed") == 0
+        assert s("BF.MEXISTS", "made", "a", "b", "c") == [1, 0, 1] and s("BF.MEXISTS", "loaded", "new", "item:grown:7") == [1, 1]
+        s("BF.RESERVE", "own", "0.001", 1000), s("BF.ADD", "own", "d")
+        assert s("ROOST.MERGESTORE", "all", "own", "reserved", "made") == b"OK" and s("BF.MEXISTS", "all", *"abcde") == [1, 1, 1, 1, 0]
+        assert "wrong number" in s.error("BF.INSERT", "none", "CAPACITY", 5) and not s.client.exists("none")
+        before = {key: s.digest(key) for key in ("loaded", "reserved", "fixed", "made")}
+        s.restart()
+        assert before == {key: s.digest(key) for key in before}
+
+
 def test_a_region_gets_filters_of_valkey_bloom():
     with servers(region(), region()) as (a, b):
         for name in OF_VALKEY:
