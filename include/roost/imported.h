@@ -1,5 +1,5 @@
 /*
- * Filters of RedisBloom inside filters of Roost.
+ * Filters of RedisBloom and valkey-bloom inside filters of Roost.
  *
  * A filter does not hold its elements, so one that another program made cannot be converted. It is kept as it is
  * instead: its arrays become *imported parts* of a Roost filter, which are never written to and are queried with their
