@@ -352,7 +352,7 @@ static void print_imported(const struct facts *facts)
     format_things(parts, facts->imported.parts, "part");
     format_things(items, facts->imported.items, "element");
     format_bytes(memory, facts->imported.bytes);
-    printf(LABEL "%s of RedisBloom's filters: %s, %s\n", "imported", parts, items, memory);
+    printf(LABEL "%s of other programs' filters: %s, %s\n", "imported", parts, items, memory);
 }
 
 static void print_table(const struct facts *facts)

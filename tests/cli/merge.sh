@@ -115,12 +115,12 @@ done
 "$ROOST" merge grown1 grown2 >/dev/null
 json_says "an element in several tables counts once" "r['elements'] == 1000 and r['promise_holds']" info grown1 --json
 
-# ---- filters of RedisBloom ------------------------------------------------------------------------------------------------
+# ---- filters of other programs ------------------------------------------------------------------------------------------------
 
 golden=${ROOST_GOLDEN:-"$tests/../golden"}/accept
 cp "$golden/imported-cuckoo.roost" imported.roost
 json_says "info of what was imported" "r['imported_parts'] == 3 and r['imported_items'] == 15 and not r['promise_holds']" info imported.roost --json
-holds "and for people" grep -q "3 parts of RedisBloom's filters" <("$ROOST" info imported.roost)
+holds "and for people" grep -q "3 parts of other programs' filters" <("$ROOST" info imported.roost)
 "$ROOST" create beside.roost --kind orcuckoo --scalable --multiset
 "$ROOST" add beside.roost heron
 gives "a merge takes it" 0 '' merge beside.roost imported.roost
