@@ -780,7 +780,7 @@ def test_the_last_chunk_of_a_large_value():
 
 def test_mergestore_of_imported_parts():
     """The destination shares them with the source, on replicas and after a restart from the append-only file, too."""
-    with servers(lambda: Server("--appendonly", "yes", "--aof-use-rdb-preamble", "no", port=free()), lambda: Server(port=free())) as (s, replica):
+    with servers(lambda: Server("--appendonly", "yes", "--appendfsync", "always", "--aof-use-rdb-preamble", "no", port=free()), lambda: Server(port=free())) as (s, replica):
         replicate(replica, s)
         chunks = redisbloom_chunks(4)
         load(s, "CF.LOADCHUNK", "a", chunks)
