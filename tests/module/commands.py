@@ -80,14 +80,14 @@ def test_small_filters_are_small():
             before = used()
             make(*command)
             assert used() - before < most * count * slack, (command, (used() - before) / count)
-            assert s("MEMORY", "USAGE", "key:0000007") < most - 100
+            assert s("MEMORY", "USAGE", "key:0000007") < (most - 100) * slack
             s("FLUSHALL", "SYNC")
         for items, most in (10, 450), (100, 1400):
             s("BF.MADD", "key", *range(items))
-            assert s("MEMORY", "USAGE", "key") < most, items
+            assert s("MEMORY", "USAGE", "key") < most * slack, items
         for items, most in (4, 600), (10, 800), (60, 1600):
             s("CF.INSERT", f"removable {items}", "ITEMS", *range(items))
-            assert s("MEMORY", "USAGE", f"removable {items}") < most, items
+            assert s("MEMORY", "USAGE", f"removable {items}") < most * slack, items
 
 
 # ROOST.DUMP of BF.RESERVE k 0.01 4 EXPANSION 3, BF.MADD k 0 1 ... 9, by version 0.2.0
