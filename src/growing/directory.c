@@ -144,9 +144,9 @@ static void shape_for_tags(struct segment_shape *shape, const struct prefix_run 
  * a cube root of 2 that end there. Segments are at different steps at any time, so neither memory nor time has a jump.
  *
  *     steps    placements for each prefix that is added    room, on average over time    bits a key (1,000 to 2^20, 1 %)
- *     2        1 + 1.41                      = 2.4         1.20 of what it holds         22.3
- *     3        1 + 1.26 + 1.59               = 3.9         1.12                          21.1
- *     4        1 + 1.19 + 1.41 + 1.68        = 5.3         1.09                          20.5
+ *     2        1 + 1.41                      = 2.4         1.20 of what it holds         22.5
+ *     3        1 + 1.26 + 1.59               = 3.9         1.12                          21.3
+ *     4        1 + 1.19 + 1.41 + 1.68        = 5.3         1.09                          20.7
  *
  * A segment that would soon be full again gets the next step at once, and one with more prefixes than expected a little
  * more room than it needs.

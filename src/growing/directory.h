@@ -36,7 +36,7 @@ struct prefix_table {
     roost_executor executor;      /* of long work on the whole table */
 };
 
-#define SEGMENT_TARGET 3072
+#define SEGMENT_TARGET 2048
 
 /* Prefixes that a segment has at most, in multiples of the target. Uniform hashes never exceed the double. */
 #define MOST_IN_SEGMENT 4

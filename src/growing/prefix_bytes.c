@@ -675,8 +675,11 @@ static roost_status build_batches(struct reading *reading)
     return status;
 }
 
+/* A child of the table lies in one range, so that a task has all of it. */
+_Static_assert(SEGMENT_TARGET <= RANGE_PREFIXES, "segments are no larger than ranges");
+
 /* What a task has to build: lists of its ranges and once more, and their segments. */
-#define BUILDING_MEMORY ((size_t)320 << 10)
+#define BUILDING_MEMORY ((size_t)160 * SEGMENT_TARGET)
 
 static bool allocate_reading(struct reading *reading)
 {

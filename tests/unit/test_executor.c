@@ -398,6 +398,47 @@ static void memory_is_the_calling_threads(void **state)
     close_executors(&executors);
 }
 
+/* Arrays of a decoder; the segments of a table have blocks of a kilobyte. */
+#define LARGE_BLOCK (32 << 10)
+
+static void *allocate_and_count(void *context, size_t size)
+{
+    uint64_t *large = context;
+    *large += size >= LARGE_BLOCK;
+    return calloc(1, size);
+}
+
+static void release_counted(void *context, void *memory)
+{
+    (void)context;
+    free(memory);
+}
+
+/* A task that has too little memory leaves its work to the thread that called, which takes an array for it. */
+static void tasks_have_memory_enough(void **state)
+{
+    struct executors executors;
+    const roost_config config = variant(GROWING);
+    bool used = true, enough = true;
+    (void)state;
+    open_executors(&executors);
+    for (uint64_t keys = KEYS; keys <= 4 * KEYS; keys += KEYS / 2) {
+        roost_filter *filter = filled(&config, 0, keys), *decoded;
+        roost_environment environment = executors.environments[1];
+        roost_buffer frame;
+        uint64_t large = 0, runs = executors.pools[1].runs;
+        environment.allocator = (roost_allocator){&large, allocate_and_count, release_counted};
+        assert_ok(roost_filter_encode(filter, &frame));
+        assert_ok(roost_filter_decode(&decoded, frame.data, frame.size, &environment));
+        used &= executors.pools[1].runs > runs;
+        enough &= large <= 8; /* two batches, lists, parts and their memory */
+        FREE_ALL(filter, decoded);
+        roost_buffer_release(&frame);
+    }
+    close_executors(&executors);
+    assert_true(used && enough);
+}
+
 static void limits_are_kept_by_tasks(void **state)
 {
     struct executors executors;
@@ -552,6 +593,7 @@ int main(void)
         cmocka_unit_test(crowds_change_no_result),
         cmocka_unit_test(damage_is_seen_by_tasks),
         cmocka_unit_test(memory_is_the_calling_threads),
+        cmocka_unit_test(tasks_have_memory_enough),
         cmocka_unit_test(limits_are_kept_by_tasks),
         cmocka_unit_test(callers_share_an_executor),
         cmocka_unit_test(locks_do_not_wait_for_tasks),
