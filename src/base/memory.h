@@ -29,6 +29,10 @@ static inline void *memory_allocate(const roost_allocator *allocator, size_t siz
     return allocator->allocate(allocator->context, size);
 }
 
+/* For what may be large, and is filled from its beginning to its end: as with a region, the kernel is asked for huge
+   pages. A fault for each small page takes longer than to write it. */
+void *memory_allocate_large(const roost_allocator *allocator, size_t size);
+
 /* For what is written before it is read: not zeroed if the allocator is the default one. */
 void *memory_allocate_scratch(const roost_allocator *allocator, size_t size);
 
@@ -37,10 +41,6 @@ static inline void memory_release(const roost_allocator *allocator, void *memory
     if (memory)
         allocator->release(allocator->context, memory);
 }
-
-/* The same for what may be large, and is filled from its beginning to its end: as with a region, the kernel is asked for
-   huge pages. A fault for each small page takes longer than to write it. */
-void *memory_allocate_large(const roost_allocator *allocator, size_t size);
 
 /* Tells the context that a block of another one is used, or no longer used: roost_environment.count. */
 typedef void memory_counter(void *context, void *memory, bool more);
