@@ -299,7 +299,7 @@ simulate: all
 	@meson setup --reconfigure build >/dev/null && packaging/compile build test-programs
 	@tests/property/simulate_slices build $(SIMULATE_STEPS)
 
-# A few files: make lint FILES="src/filter/bloom.c cli/add.c". Files that passed are not read again until they change.
+# A few files: make lint FILES="src/bloom/bloom.c cli/add.c". Files that passed are not read again until they change.
 lint: build/build.ninja
 	@packaging/dependencies lint
 	@tests/lint build $(FILES)

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "roost.h"
-#include "filter/bloom_kernel.h"
-#include "growing/search.h"
+#include "bloom/bloom_kernel.h"
+#include "prefix/search.h"
 #include "reconcile/pin_sketch.h"
 
 enum { KEYS = 4096, SUMS = 12, SETS = KEYS / SUMS, FIELD_BITS = 24, WORDS = 8 * KEYS };

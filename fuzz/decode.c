@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "base/bitstream.h"
 #include "filter/configuration.h"
-#include "filter/orcuckoo.h"
+#include "observed/orcuckoo.h"
 #include "multiset/multiset.h"
 #include "gossip/distributed_bloom.h"
 #include "window/forgetful.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "filter/orcuckoo.h"
+#include "observed/orcuckoo.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "filter/orcuckoo.h"
+#include "observed/orcuckoo.h"
 #include "sync/messages.h"
 #include "sync/ranges.h"
 #include "../tests/cost.h"

@@ -1,4 +1,4 @@
-; The geometry of the cuckoo table (src/filter/cuckoo_geometry.h), for every number of buckets n:
+; The geometry of the cuckoo table (src/cuckoo/cuckoo_geometry.h), for every number of buckets n:
 ; the other bucket is an involution, both buckets lead to one class key, and no other bucket does.
 ;
 ; A fingerprint is given by the sum c of its two buckets. All is linear arithmetic with one case for each "modulo n",

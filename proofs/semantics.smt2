@@ -1,4 +1,4 @@
-; What wins where replicas add and remove an element without having seen each other: src/growing/semantics.h.
+; What wins where replicas add and remove an element without having seen each other: src/prefix/semantics.h.
 ; Remove-wins: states of any number of dots, each unseen (0), live (1) or dead (2); a dot names an addition or a removal
 ; of one element. Last-writer-wins: states are products of stamps, one for each element, so that one stamp is enough.
 ; Goals that expect sat are counterexamples: what goes wrong when one does otherwise.

@@ -7,7 +7,7 @@
 #define TESTS_DOTS_H
 
 #include "check.h"
-#include "filter/orcuckoo.h"
+#include "observed/orcuckoo.h"
 #include "growing/growing_orcuckoo.h"
 
 enum { MOST_ROWS = 8, MOST_DOTS = 4096 };

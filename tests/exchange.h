@@ -14,7 +14,7 @@
 #include "check.h"
 
 #include "base/hash.h"
-#include "filter/orcuckoo.h"
+#include "observed/orcuckoo.h"
 #include "roost/incremental.h"
 #include "sync/messages.h"
 #include "sync/ranges.h"

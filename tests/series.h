@@ -5,7 +5,7 @@
 #include "check.h"
 #include "old_series.h"
 
-#include "filter/series.h"
+#include "series/series.h"
 #include "growing/growing_cuckoo.h"
 #include "growing/growing_orcuckoo.h"
 

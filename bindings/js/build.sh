@@ -27,14 +27,14 @@ done
 all=$(sed -n "/^library_sources/,/^)/s/^  '\(.*\)',/\1/p" "$root/src/meson.build" | grep -vE '^(file|concurrent)/|^gossip/gossip')
 # Left out of the smaller two, with a word in wasm/left_out.c: filters of other kinds than bloom of fixed size, and cuckoo and
 # orcuckoo that grow, add-wins; windows, counters, reconciliation, imported parts. The linker leaves out what only these use.
-beyond='^(multiset|gossip|reconcile|window|imported)/|^filter/(importing|series|gcuckoo|orcuckoo|cuckoo_table|cuckoo_many|bloom_block_rate_table)|^frame/(merge_job|multiset)|^base/field|^growing/last_writer'
+beyond='^(multiset|gossip|reconcile|window|imported|series)/|^filter/importing|^bloom/bloom_block_rate_table|^cuckoo/(gcuckoo|cuckoo_table|cuckoo_many)|^observed/orcuckoo|^frame/(merge_job|multiset)|^base/field|^growing/last_writer'
 removal=$(printf '%s\n' $all | grep -vE "$beyond")
 core=$(printf '%s\n' $removal | grep -v '^growing/growing_orcuckoo')
 # Filters that grow gain by vectors, so these are compiled twice.
-without=-DROOST_WITHOUT_REMOVAL vectors="-msimd128 -fno-vectorize -fno-slp-vectorize" kernel=growing/search_simd128.c
-fast='^(base/hash|base/hash_kernel|filter/bloom_plain|filter/filter|growing/(search_plain|search_simd128|segment|segment_build|growing_cuckoo))\.c$'
-fast_in_core='^(base/hash|filter/bloom_plain)\.c$'
-inlined_in_core='^growing/(search_plain|search_simd128|segment_build)\.c$'
+without=-DROOST_WITHOUT_REMOVAL vectors="-msimd128 -fno-vectorize -fno-slp-vectorize" kernel=prefix/search_simd128.c
+fast='^(base/hash|base/hash_kernel|bloom/bloom_plain|filter/filter|prefix/(search_plain|search_simd128|segment|segment_build)|growing/growing_cuckoo)\.c$'
+fast_in_core='^(base/hash|bloom/bloom_plain)\.c$'
+inlined_in_core='^prefix/(search_plain|search_simd128|segment_build)\.c$'
 
 # ---- rules ------------------------------------------------------------------------------------------------------------
 
@@ -54,7 +54,7 @@ link_core="-flto -Wl,--lto-O2 -Wl,-mllvm,-inline-threshold=-100,-mllvm,-inlinehi
 modules="core removal roost"
 [ -z "$quick" ] || { optimizer= speed=-O1 size=-O0 modules="core removal"; }
 
-node "$here/wasm/core_rates.js" "$root/src/filter/bloom_block_rate_table.c" "$here/wasm/core.h" >"$out/core_rates.new"
+node "$here/wasm/core_rates.js" "$root/src/bloom/bloom_block_rate_table.c" "$here/wasm/core.h" >"$out/core_rates.new"
 cmp -s "$out/core_rates.new" "$out/core_rates.c" || cp "$out/core_rates.new" "$out/core_rates.c"
 
 object_of() { echo "$1" | sed 's,/,_,; s,\.c$,.o,'; }
@@ -82,7 +82,7 @@ own() { # prefix of objects, rules for the binding and for all else, definitions
 objects_of() { # empty or -simd, prefix of objects, sources of the library
     twin=$1 prefix=$2; shift 2
     for source in "$@" ${twin:+$kernel}; do
-        case $twin$source in -simdgrowing/*) printf simd_ ;; esac
+        case $twin$source in -simdprefix/*|-simdgrowing/*) printf simd_ ;; esac
         printf '%s ' "$prefix$(object_of "$source")"
     done
 }
@@ -117,14 +117,14 @@ rule copy
     module removal "" "$(printf 'removal_%s ' $owned own_left_out.o rates.o)" "" $removal
     if [ "$quick" ]; then
         compile "" "" "$fast" "^$" "" $removal
-        compile simd_ "" "$fast" "^$" "$vectors" $(printf '%s\n' $removal $kernel | grep '^growing/')
+        compile simd_ "" "$fast" "^$" "$vectors" $(printf '%s\n' $removal $kernel | grep -E '^(prefix|growing)/')
         own core_ fast small "$smallest"
         module core "" "$(printf 'core_%s ' $owned own_left_out.o rates.o)" "" $core
     else
         compile "" "" "$fast" "^$" "" $all
-        compile simd_ "" "$fast" "^$" "$vectors" $(printf '%s\n' $all $kernel | grep '^growing/')
+        compile simd_ "" "$fast" "^$" "$vectors" $(printf '%s\n' $all $kernel | grep -E '^(prefix|growing)/')
         compile core_ core_ "$fast_in_core" "$inlined_in_core" "$without" $core
-        compile simd_core_ core_ "$fast_in_core" "$inlined_in_core" "$without $vectors" $(printf '%s\n' $core $kernel | grep '^growing/')
+        compile simd_core_ core_ "$fast_in_core" "$inlined_in_core" "$without $vectors" $(printf '%s\n' $core $kernel | grep -E '^(prefix|growing)/')
         own core_ core_fast core_small "$smallest"
         module core "$link_core" "$(printf 'core_%s ' $owned own_left_out.o rates.o)" core_ $core
         own "" fast small ""

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "shared_kind.h"
-#include "../filter/bloom_array.h"
+#include "../bloom/bloom_array.h"
 
 struct shared_bloom {
     roost_shared shared; /* its model has the array */

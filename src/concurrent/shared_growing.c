@@ -6,7 +6,7 @@
  *     part 0 [lock][set of prefixes]     part 1 [lock][set of prefixes]     ...     part 511
  *
  * The state is the union of the parts. Each is a filter of its own for the hashes of one range, without the bits that
- * they have in common. It may add a 512th of what the whole may add of each length (../growing/budget.c), so that the rate
+ * they have in common. It may add a 512th of what the whole may add of each length (../prefix/budget.c), so that the rate
  * of all together is the one that was promised, and hashes are spread so evenly that the parts come to the next length at
  * about the same time.
  *
@@ -18,7 +18,7 @@
  * that takes as long as eighty additions, and another thread must seldom come to that part meanwhile.
  *
  * A snapshot holds all locks at once, for as long as it takes to clone the parts, which then share their segments with
- * the clones (../growing/segment.c): microseconds. The one set of all prefixes is built from the clones afterwards.
+ * the clones (../prefix/segment.c): microseconds. The one set of all prefixes is built from the clones afterwards.
  */
 #include <sched.h>
 #include <stdatomic.h>

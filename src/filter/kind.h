@@ -27,7 +27,6 @@
 #define FILTER_KIND_H
 
 #include "roost/filter.h"
-#include "cuckoo_geometry.h"
 #include "journal.h"
 #include "summary.h"
 #include "../base/bits.h"
@@ -64,7 +63,9 @@ struct sweep {
     bool done;
 };
 
+struct cuckoo_geometry;
 struct cuckoo_table;
+struct nested_place;
 struct imported;
 
 #ifdef ROOST_WITHOUT_SERVERS
@@ -254,7 +255,7 @@ struct filter_incremental {
     bool (*move)(roost_filter *filter, const struct memory_mover *mover, uint64_t place);
 };
 
-/* For kinds that are tables of a series (series.c). NULL where a kind has no such thing. */
+/* For kinds that are tables of a series (../series/series.c). NULL where a kind has no such thing. */
 struct filter_table {
     /* A cuckoo table of this very geometry. */
     roost_status (*open)(roost_filter **filter, const roost_config *config, const roost_environment *environment,

@@ -13,7 +13,7 @@
  *
  * A writer that is faster than the copying would keep it from ending: each pass may use slices that are twice as long.
  *
- * Growing cuckoo filters have no pages to copy: the copy shares their segments (../growing/segment.c), at one moment.
+ * Growing cuckoo filters have no pages to copy: the copy shares their segments (../prefix/segment.c), at one moment.
  * Imported parts are shared, too.
  *
  * Windows and counters, which are small, are encoded and decoded.

@@ -8,7 +8,7 @@
 #include "../growing/growing_cuckoo.h"
 #include "../growing/growing_orcuckoo.h"
 #include "../growing/last_writer.h"
-#include "../growing/semantics.h"
+#include "../prefix/semantics.h"
 #include "../window/forgetful.h"
 
 enum form { FIXED, SERIES, PREFIXES, STAMPS, FORMS };

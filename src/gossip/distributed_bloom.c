@@ -27,7 +27,7 @@
 #include <string.h>
 
 #include "../base/hash.h"
-#include "../filter/bloom_size.h"
+#include "../bloom/bloom_size.h"
 
 void bloom_mapping_size(uint64_t *bits, uint32_t *probes, double fpr, uint64_t elements)
 {

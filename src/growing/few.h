@@ -5,7 +5,7 @@
 #ifndef GROWING_FEW_H
 #define GROWING_FEW_H
 
-#include "table.h"
+#include "../prefix/table.h"
 #include "../filter/kind.h"
 
 /* Places of a list of so many, which begins with so few and doubles; 0: one or none has no memory of its own. */

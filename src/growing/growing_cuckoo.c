@@ -3,7 +3,7 @@
  *
  * The thesis "Conflict-Free Replicated Probabilistic Filter" (2024), section 3.5, grows by further tables, and every
  * look-up asks them all. Here what distinguishes the tables, the length of their fingerprints, is a property of each
- * entry, and all entries are in one table (table.c).
+ * entry, and all entries are in one table (../prefix/table.c).
  *
  *     state      a set of prefixes, none of which covers another            { 0110100111, 10110001011100, ... }
  *     contains   some prefix of the hash is in the set

@@ -8,7 +8,7 @@
  *
  *     entry      (prefix, dot)                                   0110100111, actor 0x51.. counter 120
  *     contains   some entry's prefix covers the hash
- *     merge      for every dot the larger of unseen < live < removed, as in ../filter/orcuckoo.c
+ *     merge      for every dot the larger of unseen < live < removed, as in ../observed/orcuckoo.c
  *
  * Prefixes may cover each other: two replicas that add one element while they are of different sizes leave two prefixes
  * of it, and either may be removed without the other.
@@ -31,7 +31,7 @@
  * Any length with room will do; the filter goes on with the one that it used last. When that is full it looks for the
  * shortest, but leaves out those that have become too short for the table (tagged.c), whose entries have no slots.
  *
- * Bytes: entries are in the order of their dots (../filter/observed_bytes.c). As dots are made, lengths seldom change,
+ * Bytes: entries are in the order of their dots (../observed/observed_bytes.c). As dots are made, lengths seldom change,
  * so classes are written as runs of one length: how many (gamma), the length (6 bits), then the bits of each prefix.
  */
 #include "growing_orcuckoo.h"
@@ -39,7 +39,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "semantics.h"
+#include "../prefix/semantics.h"
 #include "../base/hash.h"
 #include "../filter/configuration.h"
 

@@ -4,7 +4,7 @@
 
 #include "shared.h"
 #include "tagged_set.h"
-#include "../filter/observed.h"
+#include "../observed/observed.h"
 
 /*
  * Invariants, beside those of struct observed: an entry of the set has a dot for its tag, the number of its actor

@@ -1,6 +1,6 @@
 /*
  * How two observed-remove filters of prefixes merge and compare: for every dot the larger of unseen < live < removed.
- * ../filter/orcuckoo_merge.c has the cases.
+ * ../observed/orcuckoo_merge.c has the cases.
  *
  * Both tables are walked together, range by range (joint_walk.c). What both have in slots is gathered with its tags,
  * those of the other with the numbers that actors have here, and sorted together. Then an entry of both is next to
@@ -25,8 +25,8 @@
 
 #include <string.h>
 
-#include "crowd.h"
-#include "joint_walk.h"
+#include "../prefix/crowd.h"
+#include "../prefix/joint_walk.h"
 
 /* Changes in place are at most so many, and a part of what the filter holds. */
 #define FEW_CHANGES 1024
@@ -661,7 +661,7 @@ static roost_status prepare(struct merge *merge)
 static void note_changes(struct merge *merge)
 {
     struct observed *filter = &merge->filter->observed;
-    note_runs(filter, &merge->unseen); /* before those that are live: see orcuckoo_merge.c */
+    note_runs(filter, &merge->unseen); /* before those that are live: see ../observed/orcuckoo_merge.c */
     if (!journal_is_on(filter->base.journal))
         return;
     for (uint64_t i = 0; i < merge->removed.count; i++) {

@@ -3,7 +3,7 @@
  *
  *     state      a map: prefix of 60 bits -> stamp              { 0110..1: 2 * 1700000000000000 + 1, ... }
  *     contains   the stamp of the element's prefix is one of an addition
- *     add        the next stamp of an addition                   (semantics.h: what is next, and why)
+ *     add        the next stamp of an addition                   (../prefix/semantics.h: what is next, and why)
  *     remove     the next stamp of a removal, also where there is nothing
  *     merge      of each prefix the larger stamp
  *     order      no stamp of the one is larger than that of the other
@@ -32,7 +32,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "semantics.h"
+#include "../prefix/semantics.h"
 #include "../base/hash.h"
 
 /* Changes in place are at most so many, and a part of what the filter holds; others are made in a copy. */

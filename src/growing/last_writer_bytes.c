@@ -8,7 +8,7 @@
  */
 #include "last_writer.h"
 
-#include "semantics.h"
+#include "../prefix/semantics.h"
 
 #define UNIVERSE (UINT64_C(1) << STAMPED_LENGTH)
 

@@ -17,7 +17,7 @@
  *
  * With an executor (../base/tasks.h), ranges of a large table are written by several tasks, and their bits are joined.
  * Where a range begins is known only after the one before it was read. So one task reads numbers, some ranges ahead,
- * while others sort what was read before, check it, and build segments of it (table_parts.c):
+ * while others sort what was read before, check it, and build segments of it (../prefix/table_parts.c):
  *
  *     run 1    read 64..127    build 0..3    build 4..7    ...    build 60..63
  *     run 2    read 128..191   build 64..67  ...
@@ -26,7 +26,7 @@
 
 #include <string.h>
 
-#include "table_parts.h"
+#include "../prefix/table_parts.h"
 #include "../base/sort.h"
 
 #define RANGE_PREFIXES 2048

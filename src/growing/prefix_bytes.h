@@ -4,7 +4,7 @@
 #ifndef GROWING_PREFIX_BYTES_H
 #define GROWING_PREFIX_BYTES_H
 
-#include "table.h"
+#include "../prefix/table.h"
 #include "../base/bitstream.h"
 
 /* What is known of a set before its prefixes. */

@@ -4,7 +4,7 @@
 #ifndef GROWING_PREFIX_SET_H
 #define GROWING_PREFIX_SET_H
 
-#include "table.h"
+#include "../prefix/table.h"
 #include "../filter/kind.h"
 
 #define MOST_LISTED 128

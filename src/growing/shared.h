@@ -2,7 +2,7 @@
 #ifndef GROWING_SHARED_H
 #define GROWING_SHARED_H
 
-#include "budget.h"
+#include "../prefix/budget.h"
 #include "../filter/kind.h"
 
 /* Never changes while a filter uses it. */

@@ -6,7 +6,7 @@
 #define GROWING_TAGGED_SET_H
 
 #include "few.h"
-#include "tagged.h"
+#include "../prefix/tagged.h"
 
 #define MOST_TAGS_LISTED 64
 #define IN_TABLE         UINT8_MAX

@@ -31,7 +31,7 @@
 #include "count_code.h"
 #include "multiset.h"
 #include "../base/hash.h"
-#include "../filter/bloom_size.h"
+#include "../bloom/bloom_size.h"
 
 #define MOST_CELLS           (UINT64_C(1) << 48)
 #define LN2                  UINT64_C(0xb17217f7d1cf79ac) /* ln 2, in units of 2^-64 */

@@ -2,7 +2,7 @@
  * Counting cuckoo filter (CCF): a cuckoo table whose slots hold a fingerprint and how many copies there are.
  *
  * Li, Luo, Guo: "Multiset Synchronization with Counting Cuckoo Filters" (2020), section 3, Algorithms 1 to 3. The
- * table is that of all cuckoo filters (../filter/cuckoo_table.h), with the count for a tag:
+ * table is that of all cuckoo filters (../cuckoo/cuckoo_table.h), with the count for a tag:
  *
  *     slot of 32 bits     | count: 32 - f bits | fingerprint: f bits |       f up to 24, so a count has 8 bits or more
  *     slot of 64 bits     | count: 64 - f bits | fingerprint: f bits |       f from 25 to 32
@@ -38,7 +38,7 @@
 
 #include "count_code.h"
 #include "../base/sort.h"
-#include "../filter/cuckoo_size.h"
+#include "../cuckoo/cuckoo_size.h"
 
 #define FEWEST_BITS          4
 #define MOST_BITS            32

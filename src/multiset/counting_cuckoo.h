@@ -4,7 +4,7 @@
 #define MULTISET_COUNTING_CUCKOO_H
 
 #include "multiset.h"
-#include "../filter/cuckoo_table.h"
+#include "../cuckoo/cuckoo_table.h"
 
 /*
  * Invariants (counting_cuckoo_check): each class is held once, in a slot or in the stash, with a count from 1 to

@@ -5,7 +5,7 @@
 #include "roost/window.h"
 #include "recent.h"
 #include "tally.h"
-#include "../filter/bloom.h"
+#include "../bloom/bloom.h"
 
 #define MOST_PAST         64
 #define MOST_GROWING_PAST 255

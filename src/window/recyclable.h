@@ -3,7 +3,7 @@
 #define WINDOW_RECYCLABLE_H
 
 #include "roost/evaluation.h"
-#include "../filter/bloom.h"
+#include "../bloom/bloom.h"
 
 struct roost_recyclable {
     roost_environment environment;

@@ -18,7 +18,7 @@
 #include "base/hash.h"
 #include "filter/configuration.h"
 #include "filter/journal_policy.h"
-#include "filter/orcuckoo.h"
+#include "observed/orcuckoo.h"
 
 enum {
     MOST_ACTORS_HERE = 6, /* all incarnations of all replicas */

@@ -18,7 +18,7 @@
 #include "exhaustive.h"
 #include "base/hash.h"
 #include "filter/configuration.h"
-#include "filter/gcuckoo.h"
+#include "cuckoo/gcuckoo.h"
 
 enum { MOST_CLASSES = 20, KICKS = 3 };
 

@@ -25,8 +25,8 @@
 #include "exhaustive.h"
 #include "growing/growing_cuckoo.h"
 #include "growing/growing_orcuckoo.h"
-#include "growing/directory.h"
-#include "growing/semantics.h"
+#include "prefix/directory.h"
+#include "prefix/semantics.h"
 
 enum {
     LENGTHS = 4,

@@ -19,9 +19,9 @@
 
 #include "exhaustive.h"
 #include "old_series.h"
-#include "filter/gcuckoo.h"
-#include "filter/orcuckoo.h"
-#include "filter/series.h"
+#include "cuckoo/gcuckoo.h"
+#include "observed/orcuckoo.h"
+#include "series/series.h"
 
 enum {
     TABLES = 3,   /* worlds with more are not entered */

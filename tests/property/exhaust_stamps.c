@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "exhaustive.h"
-#include "growing/directory.h"
+#include "prefix/directory.h"
 #include "growing/last_writer.h"
-#include "growing/semantics.h"
+#include "prefix/semantics.h"
 
 enum { KEYS = 3, CLOCKS = 3, JOURNAL = 64 };
 static const uint64_t clocks[CLOCKS] = {0, 3, 7};

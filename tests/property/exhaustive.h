@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "cuckoo/cuckoo_geometry.h"
 #include "filter/kind.h"
 
 enum { MOST_REPLICAS = 3 };

@@ -10,7 +10,7 @@
 #include "check.h"
 #include "orset.h"
 #include "roost/sync.h"
-#include "filter/orcuckoo.h"
+#include "observed/orcuckoo.h"
 
 enum {
     MOST_REPLICAS = 5,

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "filter/bloom.h"
+#include "bloom/bloom.h"
 #include "filter/configuration.h"
 
 static double measured_rate(const roost_filter *filter, uint64_t from, uint64_t probes)

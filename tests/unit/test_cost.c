@@ -5,7 +5,7 @@
 #include "check.h"
 #include "cost.h"
 #include "filter/journal_policy.h"
-#include "filter/series.h"
+#include "series/series.h"
 #include "forge.h"
 #include "old_series.h"
 #include "reconciling.h"

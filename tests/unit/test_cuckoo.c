@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "filter/cuckoo_many.h"
-#include "filter/cuckoo_slots.h"
+#include "cuckoo/cuckoo_many.h"
+#include "cuckoo/cuckoo_slots.h"
 
 static struct cuckoo_geometry geometries(uint32_t number)
 {

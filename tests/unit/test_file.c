@@ -14,7 +14,7 @@
 
 #include "file/atomic_file.h"
 #include "file/replica_section.h"
-#include "filter/class_keys.h"
+#include "cuckoo/class_keys.h"
 #include "filter/configuration.h"
 #include "frame/frame.h"
 #include "frame/frame_input.h"

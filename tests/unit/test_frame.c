@@ -7,7 +7,7 @@
  */
 #include "forge.h"
 
-#include "filter/class_keys.h"
+#include "cuckoo/class_keys.h"
 #include "frame/frame.h"
 #include "meter.h"
 

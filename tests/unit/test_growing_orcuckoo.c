@@ -8,8 +8,8 @@
 #include "moving.h"
 
 #include "growing/growing_orcuckoo.h"
-#include "growing/directory.h"
-#include "growing/search.h"
+#include "prefix/directory.h"
+#include "prefix/search.h"
 #include "roost/incremental.h"
 
 static roost_config growing_config(bool multiset, uint64_t capacity)

@@ -9,8 +9,8 @@
 
 #include "base/sort.h"
 #include "filter/configuration.h"
-#include "growing/search.h"
-#include "growing/table.h"
+#include "prefix/search.h"
+#include "prefix/table.h"
 
 enum { MOST = 4096 };
 

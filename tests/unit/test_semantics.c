@@ -12,7 +12,7 @@
 
 #include "growing/growing_orcuckoo.h"
 #include "growing/last_writer.h"
-#include "growing/semantics.h"
+#include "prefix/semantics.h"
 #include "frame/frame.h"
 
 static const roost_semantics all_semantics[] = {ROOST_ADD_WINS, ROOST_REMOVE_WINS, ROOST_LAST_WRITER_WINS};

@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "filter/configuration.h"
-#include "filter/gcuckoo.h"
+#include "cuckoo/gcuckoo.h"
 
 /* ---- laws -------------------------------------------------------------------------------------------------------- */
 

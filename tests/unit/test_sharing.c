@@ -4,8 +4,8 @@
  */
 #include <pthread.h>
 
-#include "../src/growing/growing_cuckoo.h"
-#include "../src/growing/growing_orcuckoo.h"
+#include "growing/growing_cuckoo.h"
+#include "growing/growing_orcuckoo.h"
 #include "meter.h"
 #include "roost/incremental.h"
 #include "roost/sync.h"

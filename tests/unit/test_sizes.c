@@ -10,9 +10,9 @@
 
 #include "base/binary64.h"
 #include "base/logarithm.h"
-#include "filter/bloom.h"
-#include "filter/cuckoo_size.h"
-#include "filter/series_plan.h"
+#include "bloom/bloom.h"
+#include "cuckoo/cuckoo_size.h"
+#include "series/series_plan.h"
 
 /* ---- arithmetic ------------------------------------------------------------------------------------------------- */
 

@@ -6,8 +6,8 @@
 #include "meter.h"
 
 #include "filter/configuration.h"
-#include "growing/search.h"
-#include "growing/tagged.h"
+#include "prefix/search.h"
+#include "prefix/tagged.h"
 
 enum { MOST = 4096 };
 

@@ -15,7 +15,7 @@
 #include "core.h"
 
 #include "base/binary64.h"
-#include "filter/bloom_size.h"
+#include "bloom/bloom_size.h"
 #include "filter/importing.h"
 #include "filter/kind.h"
 #include "growing/growing_orcuckoo.h"
