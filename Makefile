@@ -7,7 +7,7 @@
 #   make check-long the same with all rounds of every test in both builds, deeper walks and more platforms
 #   make python     the Python package: a wheel and an archive of its sources, in build/python
 #   make check-python  its tests with all rounds, from the build folder and from a wheel that was built from the archive
-#   make check-pythons  the package compiled for and tested with each Python from 3.9 on that is found, or PYTHONS="PATH ..."
+#   make check-pythons  the wheel installed and tested with each Python from 3.9 on that is found, or PYTHONS="PATH ..."
 #   make install    program, library, headers, man page, pkg-config file; DESTDIR and PREFIX as usual
 #   make uninstall  removes what make install installed;  make dist  a source archive, reproducible
 #   make deb        Debian packages of what is committed, in build/deb;  make check-deb  installs them in a clean system and uses them;
@@ -87,7 +87,7 @@ check-python: all
 	@ROOST_LONG=1 /usr/bin/python3 bindings/python/tests/run
 	@packaging/python check
 
-check-pythons: all
+check-pythons: all python
 	@bindings/python/tests/versions $(PYTHONS)
 
 bench-python: all
