@@ -58,6 +58,7 @@ typedef struct roost_entropy {
  */
 typedef struct roost_executor {
     void *context; /* passed to `run` */
+    /* Runs all tasks, as described above. */
     void (*run)(void *context, void (*task)(void *argument, size_t index), void *argument, size_t count);
     uint32_t threads; /* how many tasks run at the same time; with 0 or 1 `run` is never called */
 } roost_executor;
