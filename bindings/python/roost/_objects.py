@@ -5,7 +5,7 @@ managers, pickling, and info() with the names of `roost info --json`.
 """
 
 import os
-from typing import Any, Dict, Iterable, NamedTuple, Optional, Tuple, Type, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterable, NamedTuple, Optional, SupportsIndex, Tuple, Type, TypeVar, Union
 
 from . import _config, _roost
 from ._config import Moment, Seconds
@@ -13,7 +13,10 @@ from ._roost import InvalidError, key_bytes
 from ._streams import Read, Stream, Write
 
 T = TypeVar("T", bound="Replica")
-Key = Union[str, bytes, int, bytearray, memoryview, Any]
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+Key = Union[str, SupportsIndex, "ReadableBuffer"]
 
 
 class SyncResult(NamedTuple):
