@@ -150,13 +150,13 @@ static const struct job {
 static void force(const char *name)
 {
     for (const struct bloom_kernel *const *kernel = bloom_kernels; *kernel; kernel++)
-        if (strcmp((*kernel)->name, name) == 0 && (*kernel)->usable())
+        if (strcmp((*kernel)->head.name, name) == 0 && (*kernel)->head.usable())
             bloom_kernel_force(*kernel);
     for (const struct search_kernel *const *kernel = search_kernels; *kernel; kernel++)
-        if (strcmp((*kernel)->name, name) == 0 && (*kernel)->usable())
+        if (strcmp((*kernel)->head.name, name) == 0 && (*kernel)->head.usable())
             search_kernel_force(*kernel);
     for (const struct pin_sketch_kernel *const *kernel = pin_sketch_kernels; *kernel; kernel++)
-        if (strcmp((*kernel)->name, name) == 0 && (*kernel)->usable())
+        if (strcmp((*kernel)->head.name, name) == 0 && (*kernel)->head.usable())
             pin_sketch_force(*kernel);
 }
 

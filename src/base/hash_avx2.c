@@ -70,4 +70,4 @@ static bool usable(void)
     return __builtin_cpu_supports("avx2");
 }
 
-const struct hash_kernel hash_kernel_avx2 = {"avx2", usable, hash_batch};
+const struct hash_kernel hash_kernel_avx2 = {{"avx2", usable}, hash_batch};

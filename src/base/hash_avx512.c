@@ -61,4 +61,4 @@ static bool usable(void)
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
 }
 
-const struct hash_kernel hash_kernel_avx512 = {"avx512", usable, hash_batch};
+const struct hash_kernel hash_kernel_avx512 = {{"avx512", usable}, hash_batch};

@@ -1,7 +1,5 @@
-/* The plain kernel, and the one place that picks: the first usable one, once; tests may force another. */
+/* The plain kernel; the kernels in this build, and the choice among them (kernel.h). */
 #include "hash_kernel.h"
-
-#include <stdatomic.h>
 
 static void hash_plainly(const struct hash_seed *seed, roost_hash *hashes, const roost_bytes *keys, size_t count)
 {
@@ -10,12 +8,7 @@ static void hash_plainly(const struct hash_seed *seed, roost_hash *hashes, const
         hashes[i] = hash_key(&copy, keys[i].data, keys[i].size);
 }
 
-static bool usable(void)
-{
-    return true;
-}
-
-const struct hash_kernel hash_kernel_plain = {"plain", usable, hash_plainly};
+const struct hash_kernel hash_kernel_plain = {{"plain", usable_everywhere}, hash_plainly};
 
 const struct hash_kernel *const hash_kernels[] = {
 #if defined(__x86_64__)
@@ -26,22 +19,14 @@ const struct hash_kernel *const hash_kernels[] = {
     NULL,
 };
 
-static _Atomic(const struct hash_kernel *) in_use;
+static struct kernel_choice choice = {.kernels = hash_kernels};
 
 const struct hash_kernel *hash_kernel_in_use(void)
 {
-    const struct hash_kernel *kernel = atomic_load_explicit(&in_use, memory_order_relaxed);
-    if (!kernel) {
-        const struct hash_kernel *const *best = hash_kernels;
-        while (best[1] && !(*best)->usable()) /* the last one, plain, always is */
-            best++;
-        kernel = *best;
-        atomic_store_explicit(&in_use, kernel, memory_order_relaxed);
-    }
-    return kernel;
+    return kernel_in_use(&choice);
 }
 
 void hash_kernel_force(const struct hash_kernel *kernel)
 {
-    atomic_store_explicit(&in_use, kernel, memory_order_relaxed);
+    kernel_force(&choice, kernel);
 }

@@ -1,15 +1,16 @@
 /*
- * The hashes of many keys: one kernel for each instruction set, all with the same values. Numbers of eight bytes are what
- * batches have most; their hash is four multiplications, which several keys can share. `hash_kernel.c` picks the kernel.
+ * The hashes of many keys: one kernel for each instruction set, all with the same values. Numbers of eight bytes are
+ * what batches have most; their hash is four multiplications, which several keys can share. `hash_kernel.c` lists the
+ * kernels.
  */
 #ifndef BASE_HASH_KERNEL_H
 #define BASE_HASH_KERNEL_H
 
 #include "hash.h"
+#include "kernel.h"
 
 struct hash_kernel {
-    const char *name;
-    bool (*usable)(void);
+    struct kernel head;
     void (*hash)(const struct hash_seed *seed, roost_hash *hashes, const roost_bytes *keys, size_t count);
 };
 

@@ -87,5 +87,5 @@ static bool usable(void)
     return __builtin_cpu_supports("avx2");
 }
 
-const struct bloom_kernel bloom_kernel_avx2 = {"avx2",      usable,      add_batch,       contains_batch,
-                                               merge_words, count_words, &calls_of_eight, &calls_of_any};
+const struct bloom_kernel bloom_kernel_avx2 = {{"avx2", usable}, add_batch,       contains_batch, merge_words,
+                                               count_words,      &calls_of_eight, &calls_of_any};

@@ -90,5 +90,5 @@ static bool usable(void)
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
 }
 
-const struct bloom_kernel bloom_kernel_avx512 = {"avx512",    usable,      add_batch,       contains_batch,
-                                                 merge_words, count_words, &calls_of_eight, &calls_of_any};
+const struct bloom_kernel bloom_kernel_avx512 = {{"avx512", usable}, add_batch,       contains_batch, merge_words,
+                                                 count_words,        &calls_of_eight, &calls_of_any};

@@ -1,7 +1,5 @@
-/* The one place that picks a kernel: the first usable one, once; tests may force another. */
+/* The kernels of Bloom filters in this build, and the choice among them (base/kernel.h). */
 #include "bloom_kernel.h"
-
-#include <stdatomic.h>
 
 const struct bloom_kernel *const bloom_kernels[] = {
 #if defined(__x86_64__)
@@ -16,27 +14,14 @@ const struct bloom_kernel *const bloom_kernels[] = {
 
 const uint64_t bloom_one = 1;
 
-static _Atomic(const struct bloom_kernel *) in_use;
-
-static const struct bloom_kernel *best(void)
-{
-    const struct bloom_kernel *const *kernel = bloom_kernels;
-    while (kernel[1] && !(*kernel)->usable()) /* the last one, plain, always is */
-        kernel++;
-    return *kernel;
-}
+static struct kernel_choice choice = {.kernels = bloom_kernels};
 
 const struct bloom_kernel *bloom_kernel_in_use(void)
 {
-    const struct bloom_kernel *kernel = atomic_load_explicit(&in_use, memory_order_relaxed);
-    if (!kernel) {
-        kernel = best();
-        atomic_store_explicit(&in_use, kernel, memory_order_relaxed);
-    }
-    return kernel;
+    return kernel_in_use(&choice);
 }
 
 void bloom_kernel_force(const struct bloom_kernel *kernel)
 {
-    atomic_store_explicit(&in_use, kernel, memory_order_relaxed);
+    kernel_force(&choice, kernel);
 }

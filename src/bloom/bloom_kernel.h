@@ -1,12 +1,13 @@
 /*
  * The hot loops of Bloom filters: where the bits of a key are, and one kernel for each instruction set. `bloom_plain.c`
- * draws the pattern of a block, `bloom_kernel.c` picks the kernel.
+ * draws the pattern of a block, `bloom_kernel.c` lists the kernels.
  */
 #ifndef BLOOM_BLOOM_KERNEL_H
 #define BLOOM_BLOOM_KERNEL_H
 
 #include "bloom_size.h"
 #include "../base/bits.h"
+#include "../base/kernel.h"
 #include "../base/neon.h"
 
 #define BLOCK_BYTES 64
@@ -27,8 +28,7 @@ struct filter_calls; /* kind.h */
 
 /* One implementation of the hot loops. All give the same bits. `changed` may be NULL. */
 struct bloom_kernel {
-    const char *name;
-    bool (*usable)(void);
+    struct kernel head;
     void (*add)(const struct bloom_blocks *blocks, bool *changed, const roost_hash *hashes, size_t count);
     void (*contains)(const struct bloom_blocks *blocks, bool *found, const roost_hash *hashes, size_t count);
     /* Or of two runs of words, of either layout; returns whether the first one changed. */

@@ -128,10 +128,5 @@ static uint64_t count_blocks(const uint64_t *words, size_t count)
     return vaddvq_u64(ones) + count_words(words + i, count - i);
 }
 
-static bool usable(void)
-{
-    return true;
-}
-
-const struct bloom_kernel bloom_kernel_neon = {"neon",       usable,       add_batch,       contains_batch,
-                                               merge_blocks, count_blocks, &calls_of_eight, &calls_of_any};
+const struct bloom_kernel bloom_kernel_neon = {
+    {"neon", usable_everywhere}, add_batch, contains_batch, merge_blocks, count_blocks, &calls_of_eight, &calls_of_any};

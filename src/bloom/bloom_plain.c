@@ -58,10 +58,5 @@ uint32_t block_positions(uint64_t *positions, roost_hash hash, uint64_t blocks, 
 
 #include "bloom_loops.h"
 
-static bool usable(void)
-{
-    return true;
-}
-
-const struct bloom_kernel bloom_kernel_plain = {"plain",     usable,      add_batch,       contains_batch,
-                                                merge_words, count_words, &calls_of_eight, &calls_of_any};
+const struct bloom_kernel bloom_kernel_plain = {
+    {"plain", usable_everywhere}, add_batch, contains_batch, merge_words, count_words, &calls_of_eight, &calls_of_any};

@@ -351,12 +351,7 @@ static uint32_t list_small(const struct cuckoo_table *table, uint32_t from, uint
     return list_plainly(table, ONE_WORD, from, to, range, keys);
 }
 
-static bool always_usable(void)
-{
-    return true;
-}
-
-const struct key_kernel key_kernel_plain = {"plain", always_usable, 8, list_small};
+const struct key_kernel key_kernel_plain = {{"plain", usable_everywhere}, 8, list_small};
 
 static bool is_for_kernels(const struct cuckoo_table *table)
 {

@@ -1,7 +1,5 @@
-/* The one place that picks a kernel: the first usable one, once; tests may force another. */
+/* The kernels of class keys in this build, and the choice among them (base/kernel.h). */
 #include "key_kernel.h"
-
-#include <stdatomic.h>
 
 const struct key_kernel *const key_kernels[] = {
 #if defined(__x86_64__)
@@ -11,27 +9,14 @@ const struct key_kernel *const key_kernels[] = {
     NULL,
 };
 
-static _Atomic(const struct key_kernel *) in_use;
-
-static const struct key_kernel *best(void)
-{
-    const struct key_kernel *const *kernel = key_kernels;
-    while (kernel[1] && !(*kernel)->usable()) /* the last one, plain, always is */
-        kernel++;
-    return *kernel;
-}
+static struct kernel_choice choice = {.kernels = key_kernels};
 
 const struct key_kernel *key_kernel_in_use(void)
 {
-    const struct key_kernel *kernel = atomic_load_explicit(&in_use, memory_order_relaxed);
-    if (!kernel) {
-        kernel = best();
-        atomic_store_explicit(&in_use, kernel, memory_order_relaxed);
-    }
-    return kernel;
+    return kernel_in_use(&choice);
 }
 
 void key_kernel_force(const struct key_kernel *kernel)
 {
-    atomic_store_explicit(&in_use, kernel, memory_order_relaxed);
+    kernel_force(&choice, kernel);
 }

@@ -1,11 +1,12 @@
 /*
  * Class keys out of the rows of a cuckoo table: the hot loop of encoders, one kernel for each instruction set.
- * `key_kernel.c` picks the kernel; `cuckoo_many.c` has the plain one.
+ * `key_kernel.c` lists the kernels; `cuckoo_many.c` has the plain one.
  */
 #ifndef CUCKOO_KEY_KERNEL_H
 #define CUCKOO_KEY_KERNEL_H
 
 #include "cuckoo_array.h"
+#include "../base/kernel.h"
 
 /* Class keys from `first` on, `count` of them. */
 struct key_range {
@@ -14,8 +15,7 @@ struct key_range {
 
 /* One implementation. All list the same keys in the same order. */
 struct key_kernel {
-    const char *name;
-    bool (*usable)(void);
+    struct kernel head;
     /* In how many slices a large table is encoded at most: each is a walk more, and memory less. */
     uint32_t most_slices;
     /* The keys of the rows from `from` to `to` - 1 that are in the range; four more may be written. For tables whose

@@ -76,4 +76,4 @@ static bool usable(void)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt");
 }
 
-const struct key_kernel key_kernel_avx2 = {"avx2", usable, 24, list};
+const struct key_kernel key_kernel_avx2 = {{"avx2", usable}, 24, list};

@@ -1,4 +1,4 @@
-/* The one place that picks a kernel: the first usable one, once; tests may force another. */
+/* The kernels of the table of prefixes in this build, and the choice among them (base/kernel.h). */
 #include "search.h"
 
 const struct search_kernel *const search_kernels[] = {
@@ -13,24 +13,9 @@ const struct search_kernel *const search_kernels[] = {
     NULL,
 };
 
-_Atomic(const struct search_kernel *) search_kernel_chosen;
-
-static const struct search_kernel *best(void)
-{
-    const struct search_kernel *const *kernel = search_kernels;
-    while (kernel[1] && !(*kernel)->usable()) /* the last one, plain, always is */
-        kernel++;
-    return *kernel;
-}
-
-const struct search_kernel *search_kernel_choose(void)
-{
-    const struct search_kernel *kernel = best();
-    atomic_store_explicit(&search_kernel_chosen, kernel, memory_order_relaxed);
-    return kernel;
-}
+struct kernel_choice search_kernel_choice = {.kernels = search_kernels};
 
 void search_kernel_force(const struct search_kernel *kernel)
 {
-    atomic_store_explicit(&search_kernel_chosen, kernel, memory_order_relaxed);
+    kernel_force(&search_kernel_choice, kernel);
 }

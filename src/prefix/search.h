@@ -1,13 +1,12 @@
 /*
  * How a table is searched: its directory, and one kernel of look-ups for each instruction set. `table.c` explains the
- * directory, `segment.c` the slots; `search.c` picks the kernel.
+ * directory, `segment.c` the slots; `search.c` lists the kernels.
  */
 #ifndef PREFIX_SEARCH_H
 #define PREFIX_SEARCH_H
 
-#include <stdatomic.h>
-
 #include "slots.h"
+#include "../base/kernel.h"
 #include "../base/neon.h"
 
 /* A segment, or with the lowest bit set a directory. */
@@ -77,8 +76,7 @@ struct put_many {
 
 /* One implementation of look-ups and additions, and of what makes and lists segments. All give the same answers. */
 struct search_kernel {
-    const char *name;
-    bool (*usable)(void);
+    struct kernel head;
     bool (*contains)(const struct directory *root, uint64_t hash);
     void (*contains_many)(const struct directory *root, bool *found, const roost_hash *hashes, size_t count);
     /* For hashes in turn: puts the prefix of those that nothing covers, which covers nothing, and says so in `added`.
@@ -120,8 +118,7 @@ extern const struct search_kernel *const search_kernels[];
 
 /* The best one that this machine can run; tests may force another (NULL: back to the best). In WebAssembly there is
    one, and calls of it are direct. */
-extern _Atomic(const struct search_kernel *) search_kernel_chosen; /* NULL: none yet */
-const struct search_kernel *search_kernel_choose(void);
+extern struct kernel_choice search_kernel_choice;
 static inline const struct search_kernel *search_kernel_in_use(void)
 {
 #if defined(__wasm_simd128__)
@@ -129,8 +126,7 @@ static inline const struct search_kernel *search_kernel_in_use(void)
 #elif defined(__wasm__)
     return &search_kernel_plain;
 #else
-    const struct search_kernel *kernel = atomic_load_explicit(&search_kernel_chosen, memory_order_relaxed);
-    return kernel ? kernel : search_kernel_choose();
+    return kernel_in_use(&search_kernel_choice);
 #endif
 }
 void search_kernel_force(const struct search_kernel *kernel);

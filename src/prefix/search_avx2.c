@@ -606,6 +606,6 @@ static bool usable(void)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
 }
 
-const struct search_kernel search_kernel_avx2 = {"avx2",    usable,    contains_one,     contains_batch, put_batch,
-                                                 uncovered, decode,    decode_positions, decode_tagged,  decode_tags,
-                                                 used_of,   find_move, locate_all};
+const struct search_kernel search_kernel_avx2 = {{"avx2", usable}, contains_one, contains_batch,   put_batch,
+                                                 uncovered,        decode,       decode_positions, decode_tagged,
+                                                 decode_tags,      used_of,      find_move,        locate_all};

@@ -340,11 +340,15 @@ static uint64_t decode_tagged(const struct segment *segment, struct bucket_range
     return decode_range(segment, range, prefixes, NULL, NULL);
 }
 
-static bool usable(void)
-{
-    return true;
-}
-
-const struct search_kernel search_kernel_neon = {"neon",    usable,    contains_one,     contains_batch, put_batch,
-                                                 uncovered, decode,    decode_positions, decode_tagged,  decode_tags,
-                                                 used_of,   find_move, locate_all};
+const struct search_kernel search_kernel_neon = {{"neon", usable_everywhere},
+                                                 contains_one,
+                                                 contains_batch,
+                                                 put_batch,
+                                                 uncovered,
+                                                 decode,
+                                                 decode_positions,
+                                                 decode_tagged,
+                                                 decode_tags,
+                                                 used_of,
+                                                 find_move,
+                                                 locate_all};

@@ -11,21 +11,6 @@
 
 #include "search_loops.h"
 
-static bool usable(void)
-{
-    return true;
-}
-
-const struct search_kernel search_kernel_plain = {"plain",
-                                                  usable,
-                                                  contains_one,
-                                                  contains_batch,
-                                                  put_batch,
-                                                  uncovered,
-                                                  decode_plainly,
-                                                  decode_positions_plainly,
-                                                  decode_tagged_plainly,
-                                                  decode_tags_plainly,
-                                                  used_plainly,
-                                                  find_move,
-                                                  locate_all};
+const struct search_kernel search_kernel_plain = {
+    {"plain", usable_everywhere}, contains_one,          contains_batch,      put_batch,    uncovered, decode_plainly,
+    decode_positions_plainly,     decode_tagged_plainly, decode_tags_plainly, used_plainly, find_move, locate_all};

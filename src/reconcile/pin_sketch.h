@@ -22,7 +22,7 @@
  * A set that differs in more than t elements may look as if it differed in t others, one time in t!. The caller
  * verifies the result in another way.
  *
- * The loops are in pin_sketch_loops.h, built once for each way to multiply; pin_sketch_kernel.c picks.
+ * The loops are in pin_sketch_loops.h, built once for each way to multiply; pin_sketch_kernel.c lists them.
  */
 #ifndef RECONCILE_PIN_SKETCH_H
 #define RECONCILE_PIN_SKETCH_H
@@ -31,6 +31,7 @@
 #include <stddef.h>
 
 #include "../base/field.h"
+#include "../base/kernel.h"
 
 /*
  * To decode t sums takes time in proportion to t squared, and to make them, t times the elements of the cell: so there
@@ -40,8 +41,7 @@
 #define MOST_SUMS 96
 
 struct pin_sketch_kernel {
-    const char *name;
-    bool (*usable)(void);
+    struct kernel head;
     /* XORs the first `count` power sums of the elements, none of them 0, to `sums`. */
     void (*add)(const struct field *field, uint64_t *sums, size_t count, const uint64_t *elements,
                 size_t element_count);

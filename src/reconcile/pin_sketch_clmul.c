@@ -57,4 +57,4 @@ static bool usable(void)
     return __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("avx");
 }
 
-const struct pin_sketch_kernel pin_sketch_clmul = {"clmul", usable, add, decode};
+const struct pin_sketch_kernel pin_sketch_clmul = {{"clmul", usable}, add, decode};

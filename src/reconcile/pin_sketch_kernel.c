@@ -1,7 +1,5 @@
-/* The one place that picks a kernel: the first usable one, once; tests may force another. */
+/* The kernels of sketches in this build, and the choice among them (base/kernel.h). */
 #include "pin_sketch.h"
-
-#include <stdatomic.h>
 
 #include "../base/neon.h"
 
@@ -15,27 +13,14 @@ const struct pin_sketch_kernel *const pin_sketch_kernels[] = {
     &pin_sketch_plain,   NULL,
 };
 
-static _Atomic(const struct pin_sketch_kernel *) in_use;
-
-static const struct pin_sketch_kernel *best(void)
-{
-    const struct pin_sketch_kernel *const *kernel = pin_sketch_kernels;
-    while (kernel[1] && !(*kernel)->usable()) /* the last one, plain, always is */
-        kernel++;
-    return *kernel;
-}
+static struct kernel_choice choice = {.kernels = pin_sketch_kernels};
 
 const struct pin_sketch_kernel *pin_sketch_in_use(void)
 {
-    const struct pin_sketch_kernel *kernel = atomic_load_explicit(&in_use, memory_order_relaxed);
-    if (!kernel) {
-        kernel = best();
-        atomic_store_explicit(&in_use, kernel, memory_order_relaxed);
-    }
-    return kernel;
+    return kernel_in_use(&choice);
 }
 
 void pin_sketch_force(const struct pin_sketch_kernel *kernel)
 {
-    atomic_store_explicit(&in_use, kernel, memory_order_relaxed);
+    kernel_force(&choice, kernel);
 }

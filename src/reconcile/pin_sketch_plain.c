@@ -8,9 +8,4 @@ static inline uint64_t multiply(const struct field *field, uint64_t a, uint64_t 
 
 #include "pin_sketch_loops.h"
 
-static bool usable(void)
-{
-    return true;
-}
-
-const struct pin_sketch_kernel pin_sketch_plain = {"plain", usable, add_singly, decode};
+const struct pin_sketch_kernel pin_sketch_plain = {{"plain", usable_everywhere}, add_singly, decode};

@@ -87,4 +87,4 @@ static bool usable(void)
     return (extensions & PMULL_BIT) != 0;
 }
 
-const struct pin_sketch_kernel pin_sketch_pmull = {"pmull", usable, add, decode};
+const struct pin_sketch_kernel pin_sketch_pmull = {{"pmull", usable}, add, decode};

@@ -58,4 +58,4 @@ static bool usable(void)
            __builtin_cpu_supports("pclmul");
 }
 
-const struct pin_sketch_kernel pin_sketch_vpclmul = {"vpclmul", usable, add, decode};
+const struct pin_sketch_kernel pin_sketch_vpclmul = {{"vpclmul", usable}, add, decode};

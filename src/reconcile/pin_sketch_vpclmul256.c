@@ -57,4 +57,4 @@ static bool usable(void)
     return __builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("pclmul");
 }
 
-const struct pin_sketch_kernel pin_sketch_vpclmul256 = {"vpclmul256", usable, add, decode};
+const struct pin_sketch_kernel pin_sketch_vpclmul256 = {{"vpclmul256", usable}, add, decode};

@@ -299,7 +299,7 @@ static void batches_hash_as_xxh3_does(void **state)
     uint8_t bytes[MOST * 8 + 17];
     int compared = 0;
     for (const struct hash_kernel *const *kernel = hash_kernels; *kernel; kernel++)
-        for (size_t count = 0; count <= MOST && (*kernel)->usable(); count++)
+        for (size_t count = 0; count <= MOST && (*kernel)->head.usable(); count++)
             for (size_t other = 0; other <= count; other++) { /* which key has another size; `count`: none */
                 const struct hash_seed seed = prepare_seed(other % 2 ? ROOST_DEFAULT_SEED : random_next(&random));
                 roost_bytes keys[MOST];
@@ -327,7 +327,7 @@ static void batches_hash_as_xxh3_does(void **state)
         assert_ptr_equal(hash_kernel_in_use(), *kernel);
     }
     hash_kernel_force(NULL);
-    assert_true(hash_kernel_in_use()->usable());
+    assert_true(hash_kernel_in_use()->head.usable());
 }
 
 /* Halves that are all ones carry the most; short words leave products out. */

@@ -157,7 +157,7 @@ static void kernels_agree(void **state)
     int compared = 0;
     for (uint32_t probes = 1; probes <= MOST_BLOCK_PROBES; probes++)
         for (const struct bloom_kernel *const *kernel = bloom_kernels; *kernel != &bloom_kernel_plain; kernel++) {
-            if (!(*kernel)->usable())
+            if (!(*kernel)->head.usable())
                 continue;
             static _Alignas(64) uint64_t words[2][BLOCKS * BLOCK_WORDS];
             static bool changed[2][KEYS], found[2][KEYS];
@@ -187,7 +187,7 @@ static void kernels_agree(void **state)
                 assert_true(found[0][i]);
             compared++;
         }
-    printf("%d comparisons with the plain kernel, best here: %s\n", compared, bloom_kernel_in_use()->name);
+    printf("%d comparisons with the plain kernel, best here: %s\n", compared, bloom_kernel_in_use()->head.name);
 #ifdef HAS_NEON
     assert_ptr_equal(bloom_kernel_in_use(), &bloom_kernel_neon);
     assert_true(compared > 0);
@@ -197,7 +197,7 @@ static void kernels_agree(void **state)
         assert_ptr_equal(bloom_kernel_in_use(), *kernel);
     }
     bloom_kernel_force(NULL);
-    assert_true(bloom_kernel_in_use()->usable());
+    assert_true(bloom_kernel_in_use()->head.usable());
 }
 
 /* A merge says that it changed something wherever the one bit is that is new, in runs of any length. */
@@ -206,7 +206,7 @@ static void merges_see_every_bit(void **state)
     (void)state;
     enum { WORDS = 21 };
     for (const struct bloom_kernel *const *kernel = bloom_kernels; *kernel; kernel++)
-        for (uint32_t bit = 0; bit < WORDS * 64 && (*kernel)->usable(); bit++) {
+        for (uint32_t bit = 0; bit < WORDS * 64 && (*kernel)->head.usable(); bit++) {
             uint64_t words[WORDS + 1] = {0}, other[WORDS + 1] = {0};
             const size_t count = bit / 64 + 1 + bit % (WORDS - bit / 64);
             other[bit / 64] = UINT64_C(1) << bit % 64;
@@ -226,7 +226,7 @@ static void ways_to_call_agree(void **state)
     (void)state;
     const double rates[] = {0.4, 0.2, 0.1, 0.05, 0.03, 0.015, 0.01, 0.0001, 1e-6};
     for (const struct bloom_kernel *const *kernel = bloom_kernels; *kernel; kernel++) {
-        if (!(*kernel)->usable())
+        if (!(*kernel)->head.usable())
             continue;
         bloom_kernel_force(*kernel);
         for (size_t i = 0; i < COUNT_OF(rates); i++) {

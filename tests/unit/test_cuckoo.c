@@ -359,14 +359,14 @@ static void assert_keys_are_those_of_slots(const struct cuckoo_table *table, str
     const uint64_t universe = class_universe(table->geometry), first = scale_to_range(random_next(random), universe);
     const struct key_range some = {first, scale_to_range(random_next(random), universe - first + 1)};
     for (const struct key_kernel *const *kernel = key_kernels; *kernel; kernel++) {
-        if (!(*kernel)->usable())
+        if (!(*kernel)->head.usable())
             continue;
         key_kernel_force(*kernel);
         assert_lists_keys(table, (struct key_range){0, universe});
         assert_lists_keys(table, some);
     }
     key_kernel_force(NULL);
-    assert_ptr_equal(key_kernel_in_use(), key_kernels[0]->usable() ? key_kernels[0] : &key_kernel_plain);
+    assert_ptr_equal(key_kernel_in_use(), key_kernels[0]->head.usable() ? key_kernels[0] : &key_kernel_plain);
 }
 
 static void assert_holds_slots_of(const struct cuckoo_table *table, const struct cuckoo_table *other)

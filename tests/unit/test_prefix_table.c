@@ -149,7 +149,7 @@ static void assert_look_ups(struct random_source *random, const struct prefix_ta
     for (size_t i = 0; i < COUNT_OF(hashes); i++)
         hashes[i] = (roost_hash){0, draw_hash(random, world)};
     for (const struct search_kernel *const *kernel = search_kernels; *kernel; kernel++) {
-        if (!(*kernel)->usable())
+        if (!(*kernel)->head.usable())
             continue;
         search_kernel_force(*kernel);
         size_t first = random_choice(random, COUNT_OF(hashes)); /* batches of every size */
@@ -255,7 +255,7 @@ static void assert_kernels_agree(struct random_source *random, const struct pref
         return;
     const struct segment *segment = find_segment(table->root, random_next(random));
     for (const struct search_kernel *const *kernel = search_kernels; *kernel; kernel++)
-        if ((*kernel)->usable() && segment->buckets)
+        if ((*kernel)->head.usable() && segment->buckets)
             assert_as_plain(*kernel, segment);
 }
 

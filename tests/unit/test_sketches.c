@@ -110,7 +110,7 @@ static void any_difference_up_to_the_sums_is_decoded(void **state)
     struct random_source random = random_from_seed(test_seed(2));
     static uint64_t elements[64], found[64], scratch[64 * 64];
     for (const struct pin_sketch_kernel *const *kernel = pin_sketch_kernels; *kernel; kernel++) {
-        for (unsigned bits = FEWEST_FIELD_BITS; bits <= MOST_FIELD_BITS && (*kernel)->usable(); bits++) {
+        for (unsigned bits = FEWEST_FIELD_BITS; bits <= MOST_FIELD_BITS && (*kernel)->head.usable(); bits++) {
             struct field field = field_of_bits(bits);
             for (size_t sums = 1; sums <= 40; sums += 3) {
                 size_t count = some_elements(&random, elements, random_choice(&random, (uint32_t)sums + 1), field.mask);
@@ -134,7 +134,7 @@ static void kernels_make_the_same_sums(void **state)
     (void)state;
     struct random_source random = random_from_seed(test_seed(5));
     for (const struct pin_sketch_kernel *const *kernel = pin_sketch_kernels; *kernel; kernel++)
-        for (unsigned bits = FEWEST_FIELD_BITS; bits <= MOST_FIELD_BITS && (*kernel)->usable(); bits++)
+        for (unsigned bits = FEWEST_FIELD_BITS; bits <= MOST_FIELD_BITS && (*kernel)->head.usable(); bits++)
             for (size_t sums = bits % stride_of(4); sums <= MOST_SUMS; sums += stride_of(4)) {
                 struct field field = field_of_bits(bits);
                 uint64_t elements[150], sketch[MOST_SUMS], plain[MOST_SUMS];
@@ -154,14 +154,14 @@ static void the_best_kernel_is_used(void **state)
 {
     (void)state;
     const struct pin_sketch_kernel *best = pin_sketch_in_use();
-    assert_true(best->usable());
+    assert_true(best->head.usable());
     for (size_t i = 0; pin_sketch_kernels[i] != best; i++)
-        assert_false(pin_sketch_kernels[i]->usable());
+        assert_false(pin_sketch_kernels[i]->head.usable());
 #if defined(HAS_NEON) && defined(__linux__)
     assert_ptr_equal(pin_sketch_kernels[0], &pin_sketch_pmull);
-    assert_int_equal(pin_sketch_pmull.usable(), getauxval(AT_HWCAP) >> 4 & 1);
+    assert_int_equal(pin_sketch_pmull.head.usable(), getauxval(AT_HWCAP) >> 4 & 1);
 #endif
-    printf("best here: %s\n", best->name);
+    printf("best here: %s\n", best->head.name);
 }
 
 static int compare_elements(const void *a, const void *b)

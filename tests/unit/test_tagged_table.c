@@ -39,7 +39,7 @@ static void assert_same_tags(const struct prefix_table *table)
     uint64_t tags[ROOM_FOR_TAGS];
     for (const struct search_kernel *const *kernel = search_kernels; *kernel; kernel++) {
         struct tagged_walk walk = {0}, twin = {0};
-        if (!(*kernel)->usable())
+        if (!(*kernel)->head.usable())
             continue;
         search_kernel_force(*kernel);
         for (uint32_t count; (count = tagged_next(table, &walk, entries)) > 0;) {
@@ -138,7 +138,7 @@ static void assert_look_ups(struct random_source *random, const struct prefix_ta
         uint64_t hash = hash_of_key(world, random_choice(random, 2 * world->keys));
         uint64_t expected = model_covering(model, hash);
         for (const struct search_kernel *const *kernel = search_kernels; *kernel; kernel++) {
-            if (!(*kernel)->usable())
+            if (!(*kernel)->head.usable())
                 continue;
             search_kernel_force(*kernel);
             assert_int_equal(table_contains(table, hash), expected > 0);
