@@ -30,9 +30,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "../cuckoo/cuckoo_plain.h"
 #include "../cuckoo/cuckoo_size.h"
-#include "../filter/key_calls.h"
+#include "orcuckoo_plain.h"
 
 #define BATCH             32
 #define FEWEST_KICKS      8
@@ -44,8 +43,6 @@
 #define NARROW_COUNTER    20
 #define INDEX_BITS        16
 #define MOST_COUNTER_BITS 32
-
-static const struct filter_calls *calls_for(const struct orcuckoo *filter);
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
@@ -166,7 +163,7 @@ static roost_status open_with(roost_filter **opened, const roost_config *config,
         memory_release(&environment->allocator, filter);
         return ROOST_NO_MEMORY;
     }
-    set_calls(&filter->observed.base, calls_for(filter));
+    set_calls(&filter->observed.base, orcuckoo_calls_for(filter));
     *opened = &filter->observed.base;
     return ROOST_OK;
 }
@@ -457,123 +454,6 @@ static bool drop_entry(struct orcuckoo *filter, const struct place *place, struc
     return true;
 }
 
-/* ---- plain sets ---------------------------------------------------------------------------------------------------
- *
- * Four slots of 64 bits a bucket, nothing in the stash, an actor that makes its next dot, a class that is new or has
- * one entry: what nearly every addition and removal meets. These functions do it in half the instructions, or leave it to
- * those further down, which know all cases.
- */
-
-static ALWAYS_INLINE struct place place_in_set(const struct orcuckoo *filter, roost_hash hash)
-{
-    return plain_place(&filter->table, FOUR_TAGGED, hash);
-}
-
-static ALWAYS_INLINE uint64_t key_in_set(const struct orcuckoo *filter, struct place place)
-{
-    return key_in_plain(&filter->table, FOUR_TAGGED, place);
-}
-
-/* The actor has the dot that comes next, and a slot may carry it. */
-static ALWAYS_INLINE bool is_ready(const struct observed *observed)
-{
-    return __builtin_expect(continues_run(observed) && observed->counter < observed->most_counter, 1) &&
-           __builtin_expect(observed->actors.list[observed->number].index != NO_INDEX, 1);
-}
-
-/* All but the journal. */
-static ALWAYS_INLINE void count_new(struct orcuckoo *filter, uint64_t key)
-{
-    struct observed *observed = &filter->observed;
-    actors_entered_slot(&observed->actors, observed->number);
-    continue_run(observed);
-    add_to_sum(&observed->sum, hash_of_entry(filter->own.hash_seed.seed, key, observed->actor, observed->counter));
-    filter->classes++;
-}
-
-static inline void note_new(struct orcuckoo *filter, uint64_t key)
-{
-    note_change(&filter->observed, CHANGE_LIVE, key, filter->observed.number, filter->observed.counter);
-}
-
-/* What a slot holds of this place with the next dot. */
-static ALWAYS_INLINE uint64_t next_word(const struct orcuckoo *filter, struct place place)
-{
-    const struct observed *observed = &filter->observed;
-    uint64_t tag = slot_tag(filter, observed->actors.list[observed->number].index, observed->counter + 1);
-    return tag << filter->table.shape.bits | place.fingerprint;
-}
-
-/* PUT_NO_ROOM: both buckets are full, and what is in them stays there. PUT_PRESENT: nothing was tried. Relieving the
-   table is up to the caller. */
-static ALWAYS_INLINE enum put_result add_to_plain(struct orcuckoo *filter, struct place place)
-{
-    struct cuckoo_table *table = &filter->table;
-    if (!is_plain(table, FOUR_TAGGED) || !is_ready(&filter->observed) || find_in_pair(table, FOUR_TAGGED, place))
-        return PUT_PRESENT;
-    uint64_t word = next_word(filter, place);
-    if (__builtin_expect(!take_free_slot(table, FOUR_TAGGED, place, word), 0) &&
-        cuckoo_table_displace(table, place, word, &filter->own.random) == PUT_NO_ROOM)
-        return PUT_NO_ROOM;
-    count_new(filter, key_in_set(filter, place));
-    note_new(filter, key_in_set(filter, place));
-    return PUT_NEW;
-}
-
-/* Clears the slot of the only entry of its class; all but the journal. */
-static ALWAYS_INLINE struct entry clear_slot(struct orcuckoo *filter, uint64_t byte, uint64_t key)
-{
-    struct cuckoo_table *table = &filter->table;
-    struct entry entry = entry_of_slot(filter, load_word(table->slots.bytes + byte) >> table->shape.bits, key);
-    uint64_t actor = filter->observed.actors.list[entry.number].id;
-    touch(table, byte);
-    store_word(table->slots.bytes + byte, 0);
-    table->filled--;
-    filter->classes--;
-    actors_left_slot(&filter->observed.actors, entry.number);
-    subtract_from_sum(&filter->observed.sum, hash_of_entry(filter->own.hash_seed.seed, key, actor, entry.counter));
-    return entry;
-}
-
-/* The slots of both buckets with the fingerprint of the place, four bits for each bucket; more than one where this is
-   no work for a short way: several entries, or one that is found twice where both buckets are one. */
-static ALWAYS_INLINE uint32_t slots_in_plain(const struct orcuckoo *filter, struct place place)
-{
-    return tagged_with(&filter->table, FOUR_TAGGED, place.bucket, place.fingerprint) |
-           tagged_with(&filter->table, FOUR_TAGGED, place.other, place.fingerprint) << 4;
-}
-
-static ALWAYS_INLINE bool is_one_at_most(uint32_t slots)
-{
-    return __builtin_expect((slots & (slots - 1)) == 0, 1);
-}
-
-/* The first byte of the only one of them. */
-static ALWAYS_INLINE uint64_t byte_of_slot(uint32_t slots, struct place place)
-{
-    uint64_t bucket = place.bucket ^ ((place.bucket ^ place.other) & -(uint32_t)(slots > 0xf)); /* without a branch */
-    return bucket * 32 + (lowest_bit(slots) & 3) * 8;
-}
-
-static inline void note_removal(struct orcuckoo *filter, struct entry entry)
-{
-    note_change(&filter->observed, CHANGE_DEAD, entry.key, entry.number, entry.counter);
-}
-
-/* False: nothing was tried. */
-static ALWAYS_INLINE bool remove_from_plain(struct orcuckoo *filter, bool *removed, struct place place)
-{
-    if (!is_plain(&filter->table, FOUR_TAGGED))
-        return false;
-    uint32_t slots = slots_in_plain(filter, place);
-    if (!is_one_at_most(slots))
-        return false;
-    if (slots)
-        note_removal(filter, clear_slot(filter, byte_of_slot(slots, place), key_in_set(filter, place)));
-    *removed = slots != 0;
-    return true;
-}
-
 /* ---- add --------------------------------------------------------------------------------------------------------- */
 
 /* What the capacity is about. */
@@ -703,8 +583,7 @@ static roost_status add_place(struct orcuckoo *filter, const struct place *place
     return status;
 }
 
-/* After PUT_NO_ROOM. */
-static roost_status add_without_room(struct orcuckoo *filter, const struct place *place)
+roost_status add_without_room(struct orcuckoo *filter, const struct place *place)
 {
     struct entry entry = next_entry(filter, place);
     roost_status status =
@@ -755,7 +634,7 @@ static roost_status orcuckoo_add(roost_filter *base, bool *changed, size_t *done
     return ROOST_OK;
 }
 
-static __attribute__((noinline)) roost_status orcuckoo_add_one(roost_filter *base, bool *changed, roost_hash hash)
+roost_status orcuckoo_add_one(roost_filter *base, bool *changed, roost_hash hash)
 {
     struct orcuckoo *filter = as_orcuckoo(base);
     struct place place = place_of_hash(hash, filter->table.geometry);
@@ -833,7 +712,7 @@ static roost_status orcuckoo_remove(roost_filter *base, bool *changed, const roo
     return ROOST_OK;
 }
 
-static __attribute__((noinline)) roost_status orcuckoo_remove_key(roost_filter *base, bool *changed, roost_hash hash)
+roost_status orcuckoo_remove_key(roost_filter *base, bool *changed, roost_hash hash)
 {
     struct place place = place_of_hash(hash, as_orcuckoo(base)->table.geometry);
     bool found = remove_place(as_orcuckoo(base), &place);
@@ -886,129 +765,6 @@ static roost_status orcuckoo_remove_dot(roost_filter *base, bool *changed, roost
 static void orcuckoo_contains(const roost_filter *filter, bool *found, const roost_hash *hashes, size_t count)
 {
     cuckoo_table_contains_many(&as_const_orcuckoo(filter)->table, found, hashes, count);
-}
-
-static bool orcuckoo_contains_one(const roost_filter *filter, roost_hash hash)
-{
-    return cuckoo_table_contains_hash(&as_const_orcuckoo(filter)->table, hash);
-}
-
-static const struct filter_calls calls_of_any = {.contains = orcuckoo_contains_one,
-                                                 .add = orcuckoo_add_one,
-                                                 .remove = orcuckoo_remove_key,
-                                                 .key = CALLS_FOR_ANY_KEY};
-
-/* ---- the calls of sets with four slots a bucket -------------------------------------------------------------------- */
-
-static ALWAYS_INLINE const struct hash_seed *seed_of_orcuckoo(const roost_filter *filter)
-{
-    return &as_const_orcuckoo(filter)->own.hash_seed;
-}
-
-static ALWAYS_INLINE bool contains_of_set(const roost_filter *base, roost_hash hash)
-{
-    const struct orcuckoo *filter = as_const_orcuckoo(base);
-    return is_plain(&filter->table, FOUR_TAGGED) ? find_in_pair(&filter->table, FOUR_TAGGED, place_in_set(filter, hash))
-                                                 : cuckoo_table_contains_hash(&filter->table, hash);
-}
-
-/* Of what relieve_if_overfull asks, a plain table can only be full of copies. */
-static ALWAYS_INLINE bool may_be_full_of_copies(const struct orcuckoo *filter)
-{
-    return (filter->table.filled - filter->classes) * 16 > filter->table.filled;
-}
-
-/* What seldom comes after an addition, and is not seldom where there are peers. */
-static __attribute__((noinline)) roost_status finish_addition(struct orcuckoo *filter, uint64_t key)
-{
-    note_new(filter, key);
-    if (may_be_full_of_copies(filter))
-        relieve_if_overfull(filter);
-    return ROOST_OK;
-}
-
-/* Both buckets of a new class are full. */
-static __attribute__((noinline)) roost_status add_by_force(struct orcuckoo *filter, bool *changed, roost_hash hash)
-{
-    struct place place = place_in_set(filter, hash);
-    uint64_t word = next_word(filter, place), key = key_in_set(filter, place);
-    roost_status status = ROOST_OK;
-    if (cuckoo_table_displace(&filter->table, place, word, &filter->own.random) == PUT_NEW) {
-        count_new(filter, key);
-        finish_addition(filter, key);
-    } else {
-        status = add_without_room(filter, &place);
-    }
-    if (changed)
-        *changed = status == ROOST_OK;
-    return status;
-}
-
-static ALWAYS_INLINE roost_status add_of_set(roost_filter *base, bool *changed, roost_hash hash)
-{
-    struct orcuckoo *filter = as_orcuckoo(base);
-    struct place place = place_in_set(filter, hash);
-    if (!is_plain(&filter->table, FOUR_TAGGED) || !is_ready(&filter->observed) ||
-        find_in_pair(&filter->table, FOUR_TAGGED, place))
-        return orcuckoo_add_one(base, changed, hash);
-    if (__builtin_expect(!take_free_slot(&filter->table, FOUR_TAGGED, place, next_word(filter, place)), 0))
-        return add_by_force(filter, changed, hash);
-    uint64_t key = key_in_set(filter, place);
-    count_new(filter, key);
-    if (changed)
-        *changed = true;
-    if (__builtin_expect(journal_is_on(base->journal), 0) || __builtin_expect(may_be_full_of_copies(filter), 0))
-        return finish_addition(filter, key);
-    return ROOST_OK;
-}
-
-static __attribute__((noinline)) roost_status finish_removal(struct orcuckoo *filter, uint64_t key, uint32_t number,
-                                                             uint32_t counter)
-{
-    note_removal(filter, (struct entry){number, counter, key});
-    return ROOST_OK;
-}
-
-static ALWAYS_INLINE roost_status remove_of_set(roost_filter *base, bool *changed, roost_hash hash)
-{
-    struct orcuckoo *filter = as_orcuckoo(base);
-    struct place place = place_in_set(filter, hash);
-    uint32_t slots = is_plain(&filter->table, FOUR_TAGGED) ? slots_in_plain(filter, place) : UINT32_MAX;
-    if (!is_one_at_most(slots))
-        return orcuckoo_remove_key(base, changed, hash);
-    if (changed)
-        *changed = slots != 0;
-    if (!slots)
-        return ROOST_OK;
-    struct entry entry = clear_slot(filter, byte_of_slot(slots, place), key_in_set(filter, place));
-    if (__builtin_expect(journal_is_on(base->journal), 0))
-        return finish_removal(filter, entry.key, entry.number, entry.counter);
-    return ROOST_OK;
-}
-
-KEY_CALLS(_of_set, seed_of_orcuckoo)
-
-static roost_status remove_key_of_set(roost_filter *filter, bool *changed, const void *key, size_t size)
-{
-    return __builtin_expect(size == 8, 1)
-               ? remove_of_set(filter, changed, hash_short_key(seed_of_orcuckoo(filter), key, 8))
-               : remove_any_key(filter, changed, key, size);
-}
-
-static const struct filter_calls calls_of_set = {
-    .contains = contains_of_set,
-    .add = add_of_set,
-    .remove = remove_of_set,
-    .key = {KEY_CALL(contains, _of_set), KEY_CALL(add, _of_set), remove_key_of_set}};
-
-static bool is_set_of_four(const struct orcuckoo *filter)
-{
-    return filter->table.form == FOUR_TAGGED && !filter->observed.base.config->multiset;
-}
-
-static const struct filter_calls *calls_for(const struct orcuckoo *filter)
-{
-    return is_set_of_four(filter) ? &calls_of_set : &calls_of_any;
 }
 
 static void orcuckoo_contains_nested(const roost_filter *filter, bool *found, const struct nested_place *places,

@@ -2,66 +2,7 @@
 #ifndef OBSERVED_ORCUCKOO_H
 #define OBSERVED_ORCUCKOO_H
 
-#include "../cuckoo/cuckoo_table.h"
-#include "observed.h"
-
-/* A class as bits: the pair of its buckets in truncated binary, where numbers below `short_ones` take `bits` and the
-   others one bit more, and the fingerprint. */
-struct class_code {
-    uint32_t fingerprint_bits;
-    uint32_t bits;
-    uint64_t short_ones;
-};
-
-/* Invariants (orcuckoo_check): those of the parts; `classes` is the number of classes that have entries. */
-struct orcuckoo {
-    struct observed observed;
-    struct filter_own own;
-    struct cuckoo_table table;
-    uint64_t classes; /* a class that replicas added apart has several entries, and counts once */
-    uint32_t counter_bits;
-    uint32_t kicks; /* for the next entry that comes from elsewhere: they adapt themselves from one to the next */
-    uint64_t hand;  /* the next of the stash to be offered a slot */
-    struct class_code code;
-};
-
-static inline struct orcuckoo *as_orcuckoo(roost_filter *filter)
-{
-    return (struct orcuckoo *)filter;
-}
-
-static inline const struct orcuckoo *as_const_orcuckoo(const roost_filter *filter)
-{
-    return (const struct orcuckoo *)filter;
-}
-
-/* ---- tags: in a slot the actor's index above the counter, in the stash its number above 32 bits of counter ------- */
-
-static inline uint64_t slot_tag(const struct orcuckoo *filter, uint32_t index, uint32_t counter)
-{
-    return (uint64_t)index << filter->counter_bits | counter;
-}
-
-static inline uint32_t slot_tag_index(const struct orcuckoo *filter, uint64_t tag)
-{
-    return (uint32_t)(tag >> filter->counter_bits);
-}
-
-static inline uint32_t slot_tag_counter(const struct orcuckoo *filter, uint64_t tag)
-{
-    return (uint32_t)(tag & filter->observed.most_counter);
-}
-
-static inline struct entry entry_of_slot(const struct orcuckoo *filter, uint64_t tag, uint64_t key)
-{
-    return (struct entry){filter->observed.actors.number_of_index[slot_tag_index(filter, tag)],
-                          slot_tag_counter(filter, tag), key};
-}
-
-static inline struct entry entry_of_node(const struct stash_node *node)
-{
-    return (struct entry){(uint32_t)(node->tag >> 32), (uint32_t)node->tag, node->key};
-}
+#include "orcuckoo_slots.h"
 
 /* ---- entries: orcuckoo.c ----------------------------------------------------------------------------------------- */
 
@@ -80,7 +21,18 @@ void drop_node(struct orcuckoo *filter, uint64_t node);
 /* Whether this very entry is there. */
 bool holds_entry(const struct orcuckoo *filter, const struct place *place, uint32_t number, uint32_t counter);
 
-/* ---- for the table of the store: orcuckoo_entries.c --------------------------------------------------------------- */
+/* ---- one key: orcuckoo.c; the calls themselves: orcuckoo_calls.c ------------------------------------------------- */
+
+/* For all cases; the calls of plain sets leave to these what is not common. */
+roost_status orcuckoo_add_one(roost_filter *filter, bool *changed, roost_hash hash);
+roost_status orcuckoo_remove_key(roost_filter *filter, bool *changed, roost_hash hash);
+
+/* Adds a class that is new to a set and has found both of its buckets full. */
+roost_status add_without_room(struct orcuckoo *filter, const struct place *place);
+
+const struct filter_calls *orcuckoo_calls_for(const struct orcuckoo *filter);
+
+/* ---- for the table of the store: orcuckoo_entries.c -------------------------------------------------------------- */
 
 struct class_code orcuckoo_class_code(struct cuckoo_geometry geometry);
 void orcuckoo_write_classes(const struct observed *observed, struct bit_writer *writer, const struct members *members);
