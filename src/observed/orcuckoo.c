@@ -99,17 +99,6 @@ static uint32_t counter_bits_for(struct cuckoo_geometry geometry)
     return bits < MOST_COUNTER_BITS ? bits : MOST_COUNTER_BITS;
 }
 
-/* The bytes of the table without stash, causal context and actors. */
-static uint64_t table_bytes(const struct cuckoo_table *table)
-{
-    return cuckoo_table_bytes(table->shape, table->most_kicks) + sizeof(struct orcuckoo);
-}
-
-static bool is_class(const struct observed *observed, uint64_t key)
-{
-    return is_class_key(key, as_const_orcuckoo(&observed->base)->table.geometry);
-}
-
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 static void orcuckoo_close(roost_filter *base)
@@ -142,10 +131,8 @@ static void orcuckoo_write_geometry(const roost_filter *filter, struct bit_write
     write_varint(writer, as_const_orcuckoo(filter)->table.geometry.buckets);
 }
 
-static const struct entry_store orcuckoo_store;
-
-static roost_status open_with(roost_filter **opened, const roost_config *config, const roost_environment *environment,
-                              struct cuckoo_geometry geometry)
+roost_status orcuckoo_open_with(roost_filter **opened, const roost_config *config, const roost_environment *environment,
+                                struct cuckoo_geometry geometry)
 {
     if (cuckoo_table_first_bytes(geometry, environment->kicks) + sizeof(struct orcuckoo) > environment->memory_limit)
         return ROOST_TOO_LARGE;
@@ -177,13 +164,7 @@ static roost_status orcuckoo_open(roost_filter **opened, const roost_config *giv
     if (status != ROOST_OK)
         return status;
     geometry.tag_bits = config.entry_bits - geometry.bits;
-    return open_with(opened, &config, environment, geometry);
-}
-
-static roost_status open_alike(roost_filter **opened, const struct observed *observed)
-{
-    const struct orcuckoo *filter = as_const_orcuckoo(&observed->base);
-    return open_with(opened, observed->base.config, &filter->own.environment, filter->table.geometry);
+    return orcuckoo_open_with(opened, &config, environment, geometry);
 }
 
 static roost_status orcuckoo_clone(const roost_filter *base, roost_filter **copy)
@@ -207,7 +188,7 @@ static roost_status orcuckoo_clone(const roost_filter *base, roost_filter **copy
 static roost_status orcuckoo_copy_open(const roost_filter *filter, roost_filter **copy,
                                        const roost_environment *environment)
 {
-    return open_with(copy, filter->config, environment, as_const_orcuckoo(filter)->table.geometry);
+    return orcuckoo_open_with(copy, filter->config, environment, as_const_orcuckoo(filter)->table.geometry);
 }
 
 static roost_status orcuckoo_copy_some(roost_filter *filter, roost_filter *copy, uint64_t *effort, bool *clean)
@@ -292,16 +273,6 @@ static bool enter_slot(struct orcuckoo *filter, const struct place *place, struc
         return false;
     actors_entered_slot(&filter->observed.actors, entry.number);
     return true;
-}
-
-static roost_status reserve_entries(struct orcuckoo *filter, uint64_t count)
-{
-    struct stash *stash = &filter->table.stash;
-    const roost_environment *environment = &filter->own.environment;
-    if (observed_bytes(&filter->observed) - stash_bytes(stash) + stash_bytes_with(stash, count) >
-        environment->memory_limit)
-        return ROOST_TOO_LARGE;
-    return stash_reserve(stash, &environment->allocator, count) ? ROOST_OK : ROOST_NO_MEMORY;
 }
 
 /* Moves entries of the stash to slots, as far as they find any. */
@@ -440,7 +411,7 @@ bool holds_entry(const struct orcuckoo *filter, const struct place *place, uint3
                              dot_number(number, counter)) != NO_NODE);
 }
 
-static bool drop_entry(struct orcuckoo *filter, const struct place *place, struct entry entry)
+bool drop_entry(struct orcuckoo *filter, const struct place *place, struct entry entry)
 {
     struct slot_match match;
     if (find_in_slots(filter, place, entry.number, entry.counter, &match)) {
@@ -783,110 +754,6 @@ static uint64_t orcuckoo_count(const roost_filter *base, roost_hash hash)
     return base->config->multiset ? copies : copies > 0;
 }
 
-/* ---- the store: what observed.c and observed_bytes.c need of the table ------------------------------------------- */
-
-static uint64_t entry_count(const struct observed *observed)
-{
-    return cuckoo_table_entries(&as_const_orcuckoo(&observed->base)->table);
-}
-
-static uint64_t entry_bytes(const struct observed *observed)
-{
-    const struct cuckoo_table *table = &as_const_orcuckoo(&observed->base)->table;
-    return table_bytes(table) + stash_bytes(&table->stash);
-}
-
-/* The table keeps its rows: those that find no slot go to the stash. */
-static uint64_t entry_bytes_with(const struct observed *observed, uint64_t more)
-{
-    const struct cuckoo_table *table = &as_const_orcuckoo(&observed->base)->table;
-    return table_bytes(table) + stash_bytes_with(&table->stash, more);
-}
-
-static roost_status begin_reserve(struct observed *observed, uint64_t count)
-{
-    struct orcuckoo *filter = as_orcuckoo(&observed->base);
-    roost_status status = reserve_entries(filter, count);
-    filter->table.holds_reserve = status == ROOST_OK;
-    filter->kicks = filter->table.most_kicks;
-    return status;
-}
-
-static void end_reserve(struct observed *observed)
-{
-    struct orcuckoo *filter = as_orcuckoo(&observed->base);
-    if (filter->table.holds_reserve) {
-        filter->table.holds_reserve = false;
-        relieve_if_overfull(filter);
-    }
-    if (filter->table.stash.count == 0)
-        stash_release(&filter->table.stash, &observed->base.environment.allocator);
-}
-
-static void make_room_for(struct observed *observed, uint64_t entries)
-{
-    struct orcuckoo *filter = as_orcuckoo(&observed->base);
-    filter->kicks = filter->table.most_kicks;
-    make_room(filter, entries);
-}
-
-static roost_status take_row(struct orcuckoo *filter, const struct entry *entries, size_t count)
-{
-    struct place places[BATCH];
-    for (size_t i = 0; i < count; i++) {
-        places[i] = place_of_class(entries[i].key, filter->table.geometry);
-        cuckoo_table_prefetch(&filter->table, &places[i], 1);
-    }
-    for (size_t i = 0; i < count; i++) {
-        roost_status status = take_entry(filter, &places[i], entries[i], &filter->kicks);
-        if (status != ROOST_OK)
-            return status;
-    }
-    relieve_if_overfull(filter);
-    return ROOST_OK;
-}
-
-static roost_status take_entries(struct observed *observed, const struct entry *entries, size_t count)
-{
-    roost_status status = ROOST_OK;
-    for (size_t done = 0; done < count && status == ROOST_OK; done += BATCH)
-        status = take_row(as_orcuckoo(&observed->base), entries + done, count - done < BATCH ? count - done : BATCH);
-    return status;
-}
-
-static bool drop_if_held(struct observed *observed, struct entry entry)
-{
-    struct orcuckoo *filter = as_orcuckoo(&observed->base);
-    struct place place = place_of_class(entry.key, filter->table.geometry);
-    return drop_entry(filter, &place, entry);
-}
-
-static bool is_held(const struct observed *observed, struct entry entry)
-{
-    const struct orcuckoo *filter = as_const_orcuckoo(&observed->base);
-    struct place place = place_of_class(entry.key, filter->table.geometry);
-    return holds_entry(filter, &place, entry.number, entry.counter);
-}
-
-static const struct entry_store orcuckoo_store = {
-    .count = entry_count,
-    .bytes = entry_bytes,
-    .bytes_with = entry_bytes_with,
-    .next = orcuckoo_next_entries,
-    .next_dots = orcuckoo_next_dots,
-    .reserve = begin_reserve,
-    .release_reserve = end_reserve,
-    .make_room = make_room_for,
-    .take = take_entries,
-    .drop = drop_if_held,
-    .holds = is_held,
-    .open_alike = open_alike,
-    .is_class = is_class,
-    .write_classes = orcuckoo_write_classes,
-    .read_class = orcuckoo_read_class,
-    .fewest_bits = orcuckoo_fewest_class_bits,
-};
-
 /* ---- report ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t orcuckoo_elements(const roost_filter *filter)
@@ -1009,7 +876,7 @@ const struct filter_kind orcuckoo_kind = {
                     .cut = FOR_SERVERS(observed_cut),
                     .sweep = FOR_SERVERS(orcuckoo_sweep),
                     .move = FOR_SERVERS(orcuckoo_move)},
-    .table = {.open = open_with,
+    .table = {.open = orcuckoo_open_with,
               .contains_nested = orcuckoo_contains_nested,
               .elements = orcuckoo_elements,
               .geometry = orcuckoo_geometry,

@@ -4,7 +4,11 @@
 
 #include "orcuckoo_slots.h"
 
-/* ---- entries: orcuckoo.c ----------------------------------------------------------------------------------------- */
+/* ---- the filter and its entries: orcuckoo.c ---------------------------------------------------------------------- */
+
+/* A new filter with such a table. */
+roost_status orcuckoo_open_with(roost_filter **opened, const roost_config *config, const roost_environment *environment,
+                                struct cuckoo_geometry geometry);
 
 /* More rows, as far as memory goes: for so many entries, or because those there are have become too few. */
 void make_room(struct orcuckoo *filter, uint64_t entries);
@@ -18,8 +22,9 @@ roost_status take_entry(struct orcuckoo *filter, const struct place *place, stru
 void drop_slot(struct orcuckoo *filter, const struct slot_match *match, uint64_t key);
 void drop_node(struct orcuckoo *filter, uint64_t node);
 
-/* Whether this very entry is there. */
+/* Whether this very entry is there; drops it if it is. */
 bool holds_entry(const struct orcuckoo *filter, const struct place *place, uint32_t number, uint32_t counter);
+bool drop_entry(struct orcuckoo *filter, const struct place *place, struct entry entry);
 
 /* ---- one key: orcuckoo.c; the calls themselves: orcuckoo_calls.c ------------------------------------------------- */
 
@@ -32,15 +37,11 @@ roost_status add_without_room(struct orcuckoo *filter, const struct place *place
 
 const struct filter_calls *orcuckoo_calls_for(const struct orcuckoo *filter);
 
-/* ---- for the table of the store: orcuckoo_entries.c -------------------------------------------------------------- */
+/* ---- the store: orcuckoo_entries.c ------------------------------------------------------------------------------- */
+
+extern const struct entry_store orcuckoo_store;
 
 struct class_code orcuckoo_class_code(struct cuckoo_geometry geometry);
-void orcuckoo_write_classes(const struct observed *observed, struct bit_writer *writer, const struct members *members);
-bool orcuckoo_read_class(const struct observed *observed, struct class_reader *reader, uint64_t *key);
-unsigned orcuckoo_fewest_class_bits(const struct observed *observed);
-size_t orcuckoo_next_entries(const struct observed *observed, struct entry_walk *walk,
-                             struct entry entries[ENTRIES_AT_ONCE]);
-size_t orcuckoo_next_dots(const struct observed *observed, struct entry_walk *walk, uint64_t dots[ROOM_FOR_DOTS]);
 
 /* ---- merge: orcuckoo_merge.c ------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,6 @@
 /*
- * The entries of an observed-remove filter: the walk through all of them, and their classes as bits.
+ * The entries of an observed-remove filter, as observed.c and observed_bytes.c need them (entry_store): their classes
+ * as bits, the walk through all of them, and how those that come from elsewhere are taken in.
  *
  * A class is the smaller bucket of its pair as seen from their middle, in truncated binary, and the fingerprint.
  *
@@ -10,7 +11,9 @@
 
 #include "../cuckoo/cuckoo_many.h"
 
-/* ---- classes as bits ---------------------------------------------------------------------------------------------- */
+#define BATCH 32
+
+/* ---- classes as bits --------------------------------------------------------------------------------------------- */
 
 struct class_code orcuckoo_class_code(struct cuckoo_geometry geometry)
 {
@@ -38,7 +41,7 @@ static void write_class(struct bit_writer *writer, const struct class_code *code
 }
 
 /* The writer is copied: its members stay in registers. */
-void orcuckoo_write_classes(const struct observed *observed, struct bit_writer *writer, const struct members *members)
+static void write_classes(const struct observed *observed, struct bit_writer *writer, const struct members *members)
 {
     const struct class_code code = as_const_orcuckoo(&observed->base)->code;
     uint64_t place = 0;
@@ -71,20 +74,25 @@ static uint64_t read_one_class(struct bit_reader *reader, const struct class_cod
     return pair << code->fingerprint_bits | (window >> bits & ((UINT64_C(1) << code->fingerprint_bits) - 1));
 }
 
-bool orcuckoo_read_class(const struct observed *observed, struct class_reader *reader, uint64_t *key)
+static bool read_class(const struct observed *observed, struct class_reader *reader, uint64_t *key)
 {
     const struct orcuckoo *filter = as_const_orcuckoo(&observed->base);
     *key = read_one_class(&reader->bits, &filter->code);
     return !reader->bits.failed && is_class_key(*key, filter->table.geometry);
 }
 
-unsigned orcuckoo_fewest_class_bits(const struct observed *observed)
+static unsigned fewest_class_bits(const struct observed *observed)
 {
     const struct class_code *code = &as_const_orcuckoo(&observed->base)->code;
     return code->bits + code->fingerprint_bits;
 }
 
-/* ---- the walk ----------------------------------------------------------------------------------------------------- */
+static bool is_class(const struct observed *observed, uint64_t key)
+{
+    return is_class_key(key, as_const_orcuckoo(&observed->base)->table.geometry);
+}
+
+/* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
 /* Entries, or where only dots are wanted, these: then no classes are computed. */
 struct entry_list {
@@ -162,13 +170,139 @@ static ALWAYS_INLINE size_t next_some(const struct observed *observed, struct en
     return list.count;
 }
 
-size_t orcuckoo_next_entries(const struct observed *observed, struct entry_walk *walk,
-                             struct entry entries[ENTRIES_AT_ONCE])
+static size_t next_entries(const struct observed *observed, struct entry_walk *walk,
+                           struct entry entries[ENTRIES_AT_ONCE])
 {
     return next_some(observed, walk, (struct entry_list){.entries = entries});
 }
 
-size_t orcuckoo_next_dots(const struct observed *observed, struct entry_walk *walk, uint64_t dots[ROOM_FOR_DOTS])
+static size_t next_dots(const struct observed *observed, struct entry_walk *walk, uint64_t dots[ROOM_FOR_DOTS])
 {
     return next_some(observed, walk, (struct entry_list){.dots = dots});
 }
+
+/* ---- the store --------------------------------------------------------------------------------------------------- */
+
+/* The bytes of the table without stash, causal context and actors. */
+static uint64_t table_bytes(const struct cuckoo_table *table)
+{
+    return cuckoo_table_bytes(table->shape, table->most_kicks) + sizeof(struct orcuckoo);
+}
+
+static uint64_t entry_count(const struct observed *observed)
+{
+    return cuckoo_table_entries(&as_const_orcuckoo(&observed->base)->table);
+}
+
+static uint64_t entry_bytes(const struct observed *observed)
+{
+    const struct cuckoo_table *table = &as_const_orcuckoo(&observed->base)->table;
+    return table_bytes(table) + stash_bytes(&table->stash);
+}
+
+/* The table keeps its rows: those that find no slot go to the stash. */
+static uint64_t entry_bytes_with(const struct observed *observed, uint64_t more)
+{
+    const struct cuckoo_table *table = &as_const_orcuckoo(&observed->base)->table;
+    return table_bytes(table) + stash_bytes_with(&table->stash, more);
+}
+
+static roost_status reserve_entries(struct orcuckoo *filter, uint64_t count)
+{
+    struct stash *stash = &filter->table.stash;
+    const roost_environment *environment = &filter->own.environment;
+    if (observed_bytes(&filter->observed) - stash_bytes(stash) + stash_bytes_with(stash, count) >
+        environment->memory_limit)
+        return ROOST_TOO_LARGE;
+    return stash_reserve(stash, &environment->allocator, count) ? ROOST_OK : ROOST_NO_MEMORY;
+}
+
+static roost_status begin_reserve(struct observed *observed, uint64_t count)
+{
+    struct orcuckoo *filter = as_orcuckoo(&observed->base);
+    roost_status status = reserve_entries(filter, count);
+    filter->table.holds_reserve = status == ROOST_OK;
+    filter->kicks = filter->table.most_kicks;
+    return status;
+}
+
+static void end_reserve(struct observed *observed)
+{
+    struct orcuckoo *filter = as_orcuckoo(&observed->base);
+    if (filter->table.holds_reserve) {
+        filter->table.holds_reserve = false;
+        relieve_if_overfull(filter);
+    }
+    if (filter->table.stash.count == 0)
+        stash_release(&filter->table.stash, &observed->base.environment.allocator);
+}
+
+static void make_room_for(struct observed *observed, uint64_t entries)
+{
+    struct orcuckoo *filter = as_orcuckoo(&observed->base);
+    filter->kicks = filter->table.most_kicks;
+    make_room(filter, entries);
+}
+
+static roost_status take_row(struct orcuckoo *filter, const struct entry *entries, size_t count)
+{
+    struct place places[BATCH];
+    for (size_t i = 0; i < count; i++) {
+        places[i] = place_of_class(entries[i].key, filter->table.geometry);
+        cuckoo_table_prefetch(&filter->table, &places[i], 1);
+    }
+    for (size_t i = 0; i < count; i++) {
+        roost_status status = take_entry(filter, &places[i], entries[i], &filter->kicks);
+        if (status != ROOST_OK)
+            return status;
+    }
+    relieve_if_overfull(filter);
+    return ROOST_OK;
+}
+
+static roost_status take_entries(struct observed *observed, const struct entry *entries, size_t count)
+{
+    roost_status status = ROOST_OK;
+    for (size_t done = 0; done < count && status == ROOST_OK; done += BATCH)
+        status = take_row(as_orcuckoo(&observed->base), entries + done, count - done < BATCH ? count - done : BATCH);
+    return status;
+}
+
+static bool drop_if_held(struct observed *observed, struct entry entry)
+{
+    struct orcuckoo *filter = as_orcuckoo(&observed->base);
+    struct place place = place_of_class(entry.key, filter->table.geometry);
+    return drop_entry(filter, &place, entry);
+}
+
+static bool is_held(const struct observed *observed, struct entry entry)
+{
+    const struct orcuckoo *filter = as_const_orcuckoo(&observed->base);
+    struct place place = place_of_class(entry.key, filter->table.geometry);
+    return holds_entry(filter, &place, entry.number, entry.counter);
+}
+
+static roost_status open_alike(roost_filter **opened, const struct observed *observed)
+{
+    const struct orcuckoo *filter = as_const_orcuckoo(&observed->base);
+    return orcuckoo_open_with(opened, observed->base.config, &filter->own.environment, filter->table.geometry);
+}
+
+const struct entry_store orcuckoo_store = {
+    .count = entry_count,
+    .bytes = entry_bytes,
+    .bytes_with = entry_bytes_with,
+    .next = next_entries,
+    .next_dots = next_dots,
+    .reserve = begin_reserve,
+    .release_reserve = end_reserve,
+    .make_room = make_room_for,
+    .take = take_entries,
+    .drop = drop_if_held,
+    .holds = is_held,
+    .open_alike = open_alike,
+    .is_class = is_class,
+    .write_classes = write_classes,
+    .read_class = read_class,
+    .fewest_bits = fewest_class_bits,
+};
