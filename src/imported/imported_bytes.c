@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/sort.h"
+
 #define ID_BYTES    16
 #define LEAST_BYTES 8 /* of a part */
 #define ROOM_BEHIND 256
@@ -95,17 +97,10 @@ static int by_part_and_slot(const void *left, const void *right)
 static const struct imported_change *changes_of(const struct imported_change *changes, size_t count, uint128 id,
                                                 size_t *found)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (changes[middle].part < (uint64_t)id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (*found = 0; low + *found < count && changes[low + *found].part == (uint64_t)id;)
+    size_t first = place_in_sorted(changes, count, sizeof *changes, (uint64_t)id);
+    for (*found = 0; first + *found < count && changes[first + *found].part == (uint64_t)id;)
         ++*found;
-    return changes + low;
+    return changes + first;
 }
 
 /* Changes without those that come twice. */

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "../base/hash.h"
+#include "../base/sort.h"
 
 #define PAGE_SHIFT  16
 #define PAGE_SLOTS  (UINT32_C(1) << PAGE_SHIFT)
@@ -208,17 +209,10 @@ void slot_set_move(struct slot_set *set, const struct memory_mover *mover)
 /* Where the page is, or would be. */
 static size_t place_of(const struct slot_set *set, uint64_t number)
 {
-    size_t from = 0, to = set->page_count;
-    if (to > 0 && set->pages[to - 1].number < number)
-        return to;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (set->pages[middle].number < number)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
+    size_t count = set->page_count;
+    return count > 0 && set->pages[count - 1].number < number
+               ? count
+               : place_in_sorted(set->pages, count, sizeof *set->pages, number);
 }
 
 static struct slot_page **find_page(const struct slot_set *set, uint64_t number)

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "../base/sort.h"
+
 #define FIRST_ROOM 64
 #define DIGIT_BITS 8
 #define DIGITS     (1u << DIGIT_BITS)
@@ -240,13 +242,5 @@ roost_status element_set_seal(struct element_set *set)
 
 size_t element_set_find(const struct element_set *set, uint64_t high)
 {
-    size_t from = 0, to = set->count;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (set->elements[middle].high < high)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
+    return place_in_sorted(set->elements, set->count, sizeof *set->elements, high);
 }

@@ -147,15 +147,7 @@ static roost_status find_candidates(const struct roost_reconcile *session, struc
 
 static size_t first_candidate(const struct candidates *candidates, uint64_t key)
 {
-    size_t from = 0, to = candidates->count;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (candidates->pairs[middle].key < key)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
+    return place_in_sorted(candidates->pairs, candidates->count, sizeof *candidates->pairs, key);
 }
 
 /* How many of our elements may have the key of a reported one; *found is one of them. With the same count it would
