@@ -182,7 +182,7 @@ static roost_status take_reply(struct asking *asking, roost_buffer *request, roo
         status = roost_filter_get_cursor(session->copy, &after);
     if (status != ROOST_OK)
         return status;
-    if (before.sequence == after.sequence && before.incarnation == after.incarnation)
+    if (is_same_cursor(before, after))
         forget_changes(asking);
     else
         status = cut_changes(asking, before);

@@ -196,11 +196,6 @@ static roost_status create(struct merge_job *merge, struct target *target)
     return ROOST_OK;
 }
 
-static bool is_same(roost_cursor a, roost_cursor b)
-{
-    return a.incarnation == b.incarnation && a.sequence == b.sequence;
-}
-
 /* Before a step: has a client changed the filter since the last one? */
 static roost_status note_other_changes(struct merge_job *merge, struct target *target)
 {
@@ -208,7 +203,7 @@ static roost_status note_other_changes(struct merge_job *merge, struct target *t
     if (!merge->verb->wants_state)
         return ROOST_OK;
     roost_status status = filter_value_cursor(target->filter, &now);
-    if (status == ROOST_OK && !is_same(now, merge->so_far))
+    if (status == ROOST_OK && !is_same_cursor(now, merge->so_far))
         merge->merged.from = now;
     return status;
 }
@@ -279,7 +274,7 @@ static enum progress read_state(struct merge_job *merge, struct target *target)
     merged->generation = target_generation(target);
     merged->digest = roost_filter_digest(target->filter->filter);
     merged->status = filter_value_cursor(target->filter, &merged->to);
-    if (!is_same(merged->to, merge->so_far) || merged->from.incarnation != merged->to.incarnation)
+    if (!is_same_cursor(merged->to, merge->so_far) || merged->from.incarnation != merged->to.incarnation)
         merged->from = merged->to;
     return ALL_DONE;
 }

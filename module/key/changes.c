@@ -71,7 +71,7 @@ static bool replicate_delta(struct target *target)
     roost_cursor *replicated = &filter_value_extra(filter)->replicated, sent = *replicated;
     roost_buffer frame;
     roost_status status = roost_filter_encode_delta(filter->filter, &frame, replicated, replicated);
-    bool unsent = memcmp(&sent, replicated, sizeof sent) != 0;
+    bool unsent = !is_same_cursor(sent, *replicated);
     if (status != ROOST_OK)
         RedisModule_Log(target->ctx, "warning", "a change cannot be replicated: %s", roost_status_text(status));
     else if (unsent)
@@ -360,8 +360,7 @@ void target_step_sync(struct target *target, roost_reply_job *job)
 static bool has_changed(struct filter_value *filter, roost_cursor since)
 {
     roost_cursor now;
-    return roost_filter_get_cursor(filter->filter, &now) != ROOST_OK || now.sequence != since.sequence ||
-           now.incarnation != since.incarnation;
+    return roost_filter_get_cursor(filter->filter, &now) != ROOST_OK || !is_same_cursor(now, since);
 }
 
 roost_status target_ask(struct target *target, roost_sync *sync, roost_buffer *request, const void *reply, size_t size)

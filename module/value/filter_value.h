@@ -145,4 +145,9 @@ uint32_t filter_value_tables(const struct filter_value *filter);
    `replicated` is set to it. */
 roost_status filter_value_cursor(struct filter_value *filter, roost_cursor *cursor);
 
+static inline bool is_same_cursor(roost_cursor a, roost_cursor b)
+{
+    return a.incarnation == b.incarnation && a.sequence == b.sequence;
+}
+
 #endif
