@@ -164,9 +164,14 @@ static void try_reply(struct course *course, unsigned step, const roost_buffer *
     roost_filter_free(b);
 }
 
-static void spoil_reply(struct course *course, unsigned step, enum damage damage, struct random_source *random)
+/* What is done with a spoiled message: `forged` if its seal is right. */
+typedef void try_message(struct course *course, unsigned step, const roost_buffer *message, bool forged);
+
+/* Damages a message in one place after the other; each is tried as it is and with a right seal, of a reply that to
+   `request`. */
+static void spoil(struct course *course, unsigned step, const roost_buffer *right, const roost_buffer *request,
+                  try_message *try, enum damage damage, struct random_source *random)
 {
-    const roost_buffer *right = &course->replies[step];
     roost_filter *like = restore_replica(&course->scene.initiator, NULL, false);
     for (size_t bit = 0; bit < right->size * 8; bit = next_place(bit, right->size, random)) {
         if (damage != FLIPPED && bit % 8)
@@ -174,12 +179,17 @@ static void spoil_reply(struct course *course, unsigned step, enum damage damage
         roost_buffer bad = damaged(right, damage, bit, random);
         bool same = bad.size == right->size && memcmp(bad.data, right->data, bad.size) == 0;
         if (!same)
-            try_reply(course, step, &bad, false);
-        seal(like, &bad, &course->requests[step]);
-        try_reply(course, step, &bad, true);
+            try(course, step, &bad, false);
+        seal(like, &bad, request);
+        try(course, step, &bad, true);
         roost_buffer_release(&bad);
     }
     roost_filter_free(like);
+}
+
+static void spoil_reply(struct course *course, unsigned step, enum damage damage, struct random_source *random)
+{
+    spoil(course, step, &course->replies[step], &course->requests[step], try_reply, damage, random);
 }
 
 static void bad_replies_do_no_harm(void **state)
@@ -302,20 +312,7 @@ static void try_request(struct course *course, unsigned step, const roost_buffer
 
 static void spoil_request(struct course *course, unsigned step, enum damage damage, struct random_source *random)
 {
-    const roost_buffer *right = &course->requests[step];
-    roost_filter *like = restore_replica(&course->scene.initiator, NULL, false);
-    for (size_t bit = 0; bit < right->size * 8; bit = next_place(bit, right->size, random)) {
-        if (damage != FLIPPED && bit % 8)
-            continue;
-        roost_buffer bad = damaged(right, damage, bit, random);
-        bool same = bad.size == right->size && memcmp(bad.data, right->data, bad.size) == 0;
-        if (!same)
-            try_request(course, step, &bad, false);
-        seal(like, &bad, NULL);
-        try_request(course, step, &bad, true);
-        roost_buffer_release(&bad);
-    }
-    roost_filter_free(like);
+    spoil(course, step, &course->requests[step], NULL, try_request, damage, random);
 }
 
 /* Filters that grow have more tables to go through: those relations that lead to all messages will do. */
