@@ -324,25 +324,4 @@ static inline void assert_still(struct portrait *before, roost_filter *filter)
     assert_same_state(before, filter);
 }
 
-/* ---- golden frames --------------------------------------------------------------------------------------------- */
-
-static inline void assert_golden_frame(const char *name, roost_filter *filter)
-{
-    static uint8_t bytes[1 << 16];
-    const char *root = getenv("ROOST_GOLDEN");
-    char path[4096];
-    roost_buffer frame;
-    assert_ok(roost_filter_encode(filter, &frame));
-    snprintf(path, sizeof path, "%s/accept/%s.roost", root ? root : "tests/golden", name);
-    FILE *file = fopen(path, getenv("ROOST_WRITE_GOLDEN") ? "wb+" : "rb");
-    assert_non_null(file);
-    if (getenv("ROOST_WRITE_GOLDEN"))
-        assert_int_equal(fwrite(frame.data, 1, frame.size, file), frame.size);
-    rewind(file);
-    assert_int_equal(fread(bytes, 1, sizeof bytes, file), frame.size);
-    fclose(file);
-    assert_memory_equal(bytes, frame.data, frame.size);
-    roost_buffer_release(&frame);
-}
-
 #endif

@@ -2,6 +2,7 @@
  * Counters beside an exact model (operations that were counted), their laws, and what must not move them: retries,
  * numbers that do not fit, ids that are none, replicas that share a name.
  */
+#include "golden.h"
 #include "windows.h"
 
 /* All tests run for counters that grow, and again for those of fixed size. */

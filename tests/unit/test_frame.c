@@ -9,6 +9,7 @@
 
 #include "cuckoo/class_keys.h"
 #include "frame/frame.h"
+#include "golden.h"
 #include "meter.h"
 
 static void frames_come_back(void **state)
@@ -575,49 +576,13 @@ static roost_filter *golden_filter(const struct golden *golden)
     return filter;
 }
 
-static FILE *golden_file(const char *folder, const char *name, const char *mode)
-{
-    char path[4096];
-    const char *root = getenv("ROOST_GOLDEN");
-    snprintf(path, sizeof path, "%s/%s/%s.roost", root ? root : "tests/golden", folder, name);
-    FILE *file = fopen(path, mode);
-    if (!file)
-        fail_msg("%s: cannot be opened", path);
-    return file;
-}
-
-static void write_golden(const char *folder, const char *name, const uint8_t *bytes, size_t size)
-{
-    FILE *file = golden_file(folder, name, "wb");
-    assert_int_equal(fwrite(bytes, 1, size, file), size);
-    assert_int_equal(fclose(file), 0);
-}
-
-static size_t read_golden(const char *folder, const char *name, uint8_t *bytes, size_t room)
-{
-    FILE *file = golden_file(folder, name, "rb");
-    size_t size = fread(bytes, 1, room, file);
-    fclose(file);
-    return size;
-}
-
-static bool writing_golden(void)
-{
-    return getenv("ROOST_WRITE_GOLDEN") != NULL;
-}
-
 static void assert_golden(const char *name, const roost_filter *filter)
 {
-    static uint8_t bytes[1 << 16];
     roost_filter *decoded;
     roost_buffer frame;
     assert_ok(roost_filter_encode(filter, &frame));
-    if (writing_golden())
-        write_golden("accept", name, frame.data, frame.size);
-    size_t size = read_golden("accept", name, bytes, sizeof bytes);
-    assert_int_equal(size, frame.size);
-    assert_memory_equal(bytes, frame.data, size);
-    assert_ok(roost_filter_decode(&decoded, bytes, size, NULL));
+    assert_golden_bytes(name, &frame);
+    assert_ok(roost_filter_decode(&decoded, frame.data, frame.size, NULL));
     assert_true(roost_filter_equal(filter, decoded));
     roost_buffer_release(&frame);
     roost_filter_free(decoded);
@@ -726,9 +691,7 @@ static void golden_deltas_are_read(void **state)
         for (uint64_t key = 97; key < 103 && kind > 2; key += 2) /* one is removed as soon as it came */
             assert_ok(roost_filter_remove_hash(filter, NULL, hash_for_key(key < 100 ? key - 96 : key)));
         assert_ok(roost_filter_encode_delta(filter, &frame, &cursor, &cursor));
-        if (writing_golden())
-            write_golden("accept", names[kind], frame.data, frame.size);
-        size_t size = read_golden("accept", names[kind], bytes, sizeof bytes);
+        size_t size = renew_golden("accept", names[kind], &frame, bytes, sizeof bytes);
         assert_int_equal(bytes[5], 2);
         assert_ok(roost_filter_merge_frame(before, NULL, bytes, size));
         assert_true(roost_filter_equal(before, filter));

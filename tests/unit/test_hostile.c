@@ -7,6 +7,8 @@
 
 #include <time.h>
 
+#include "golden.h"
+
 enum { SET, MULTISET, NARROW, GROWING, GROWING_MULTISET, MODES };
 static const char *const mode_names[] = {"set", "multiset", "narrow", "growing set", "growing multiset"};
 
@@ -435,29 +437,12 @@ static const char *tell_lie(struct sound *sound, int number, uint8_t bytes[64])
 }
 
 /* One golden file for each lie: told by a state where it can be, else by a delta. */
-static FILE *golden_reject(const char *name, const char *mode)
-{
-    char path[4096];
-    const char *root = getenv("ROOST_GOLDEN");
-    snprintf(path, sizeof path, "%s/reject/orcuckoo-%s.roost", root ? root : "tests/golden", name);
-    FILE *file = fopen(path, mode);
-    if (!file)
-        fail_msg("%s: cannot be opened", path);
-    return file;
-}
-
 static void refuse_golden(roost_filter *victim, const char *name, const roost_buffer *frame)
 {
     uint8_t bytes[4096];
-    FILE *file;
-    if (getenv("ROOST_WRITE_GOLDEN")) {
-        file = golden_reject(name, "wb");
-        assert_int_equal(fwrite(frame->data, 1, frame->size, file), frame->size);
-        assert_int_equal(fclose(file), 0);
-    }
-    file = golden_reject(name, "rb");
-    size_t size = fread(bytes, 1, sizeof bytes, file);
-    fclose(file);
+    char file[128];
+    snprintf(file, sizeof file, "orcuckoo-%s", name);
+    size_t size = renew_golden("reject", file, frame, bytes, sizeof bytes);
     assert_int_equal(receive(victim, bytes, size), ROOST_CORRUPT);
 }
 

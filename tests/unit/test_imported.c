@@ -5,6 +5,7 @@
  *
  * tests/golden/redisbloom/2.8.20.aof has the arrays, contents.json what they contain; tests/golden/valkey-bloom likewise.
  */
+#include "golden.h"
 #include "meter.h"
 
 #include "base/hash.h"
@@ -26,13 +27,9 @@ struct file {
     size_t size, at;
 };
 
-static struct file read_golden(const char *name)
+static struct file read_golden_file(const char *name)
 {
-    char path[512];
-    const char *folder = getenv("ROOST_GOLDEN");
-    snprintf(path, sizeof path, "%s/%s", folder ? folder : "tests/golden", name);
-    FILE *stream = fopen(path, "rb");
-    assert_non_null(stream);
+    FILE *stream = open_golden(name, "rb");
     struct file file = {.bytes = malloc(1 << 20)};
     file.size = fread(file.bytes, 1, 1 << 20, stream);
     fclose(stream);
@@ -135,7 +132,7 @@ static void real_filters_answer_as_before(void **state)
         {"bf:nonscaling", 5000, 26, 5000, 5000},   {"bf:grown", 20000, 0, 20000, 21000},
         {"cf:default", 1700, 538, 1800, 3 * 1024}, {"cf:reserved", 8000, 329, 8050, 16384},
     };
-    struct file file = read_golden("redisbloom/2.8.20.aof");
+    struct file file = read_golden_file("redisbloom/2.8.20.aof");
     for (size_t i = 0; i < COUNT_OF(real_filters); i++) {
         const char *key = real_filters[i].key;
         struct real real = find_real(&file, key);
@@ -195,7 +192,7 @@ static void filters_of_valkey_bloom_answer_as_before(void **state)
                    {"fixed", "valkey-bloom/fixed.load", 3000, 18},
                    {"grown", "valkey-bloom/grown.load", 2000, 9}};
     for (size_t i = 0; i < COUNT_OF(filters); i++) {
-        struct file file = read_golden(filters[i].file);
+        struct file file = read_golden_file(filters[i].file);
         struct real real = read_valkey_bloom(&file);
         roost_config config = beside(false);
         roost_filter *filter = new_filter(&config);
@@ -214,7 +211,7 @@ static void filters_of_valkey_bloom_answer_as_before(void **state)
 static void seeds_take_the_place_of_constants(void **state)
 {
     (void)state;
-    struct file file = read_golden("redisbloom/2.8.20.aof");
+    struct file file = read_golden_file("redisbloom/2.8.20.aof");
     for (int cuckoo = 0; cuckoo < 2; cuckoo++) {
         for (int other = 0; other < 2; other++) {
             struct real real = find_real(&file, cuckoo ? "cf:reserved" : "bf:reserved");
@@ -238,7 +235,7 @@ static void seeds_take_the_place_of_constants(void **state)
 static void copies_are_removed_one_by_one(void **state)
 {
     (void)state;
-    struct file file = read_golden("redisbloom/2.8.20.aof");
+    struct file file = read_golden_file("redisbloom/2.8.20.aof");
     struct real real = find_real(&file, "cf:default");
     roost_config config = beside(true);
     roost_filter *filter = new_filter(&config);
@@ -266,7 +263,7 @@ static void copies_are_removed_one_by_one(void **state)
 static void what_is_new_goes_beside(void **state)
 {
     (void)state;
-    struct file file = read_golden("redisbloom/2.8.20.aof");
+    struct file file = read_golden_file("redisbloom/2.8.20.aof");
     struct real bloom = find_real(&file, "bf:default"), cuckoo = find_real(&file, "cf:default");
     roost_config config = beside(false);
     roost_filter *filter = new_filter(&config);

@@ -1,4 +1,5 @@
 /* Frames of multisets: they come back, golden ones stay what they were, and what is wrong is refused. */
+#include "golden.h"
 #include "multisets.h"
 
 #include "base/hash.h"
@@ -266,17 +267,6 @@ static roost_multiset *golden_multiset(size_t number, const char **name)
     return multiset;
 }
 
-static FILE *golden_file(const char *name, const char *mode)
-{
-    char path[4096];
-    const char *root = getenv("ROOST_GOLDEN");
-    snprintf(path, sizeof path, "%s/accept/%s.roost", root ? root : "tests/golden", name);
-    FILE *file = fopen(path, mode);
-    if (!file)
-        fail_msg("%s: cannot be opened", path);
-    return file;
-}
-
 static void golden_frames_are_read_and_written(void **state)
 {
     (void)state;
@@ -286,18 +276,8 @@ static void golden_frames_are_read_and_written(void **state)
         if (!multiset)
             break;
         roost_buffer frame = frame_of(multiset);
-        if (getenv("ROOST_WRITE_GOLDEN")) {
-            FILE *file = golden_file(name, "wb");
-            assert_int_equal(fwrite(frame.data, 1, frame.size, file), frame.size);
-            assert_int_equal(fclose(file), 0);
-        }
-        static uint8_t bytes[1 << 16];
-        FILE *file = golden_file(name, "rb");
-        size_t size = fread(bytes, 1, sizeof bytes, file);
-        fclose(file);
-        assert_int_equal(size, frame.size);
-        assert_memory_equal(bytes, frame.data, size);
-        assert_ok(roost_multiset_decode(&decoded, bytes, size, NULL));
+        assert_golden_bytes(name, &frame);
+        assert_ok(roost_multiset_decode(&decoded, frame.data, frame.size, NULL));
         assert_alike(decoded, multiset);
         roost_buffer_release(&frame);
         roost_multiset_free(decoded);

@@ -7,6 +7,7 @@
  */
 #include "exchange.h"
 #include "forged_entry.h"
+#include "golden.h"
 #include "meter.h"
 #include "moving.h"
 

@@ -3,6 +3,7 @@
  * allocation failing once. test_window.c has the model, the laws and the promise.
  */
 #include "forge.h"
+#include "golden.h"
 #include "windows.h"
 
 /* ---- bytes ----------------------------------------------------------------------------------------------------- */
