@@ -236,6 +236,15 @@ static inline roost_order order_of(const roost_filter *a, const roost_filter *b)
     return order;
 }
 
+static inline size_t encoded_size(const roost_filter *filter)
+{
+    roost_buffer frame;
+    assert_ok(roost_filter_encode(filter, &frame));
+    size_t size = frame.size;
+    roost_buffer_release(&frame);
+    return size;
+}
+
 static inline roost_filter *through_bytes_in(const roost_filter *filter, const roost_environment *environment)
 {
     roost_buffer frame;

@@ -164,15 +164,6 @@ static void visit(struct exchange *exchange, void *context)
     }
 }
 
-static size_t bytes_of(const roost_filter *filter)
-{
-    roost_buffer frame;
-    assert_ok(roost_filter_encode(filter, &frame));
-    size_t size = frame.size;
-    roost_buffer_release(&frame);
-    return size;
-}
-
 /* Two that hold the same ten thousand, less what is theirs alone: a few dozen changes on either side. */
 static void open_pair(uint64_t kind, roost_filter **initiator, roost_filter **responder)
 {
@@ -197,7 +188,7 @@ static struct exchange exchange_with(uint64_t kind, struct visitors visitors, si
     assert_ok(exchange.status);
     assert_true(included(a, responder) && included(b, initiator));
     assert_true(exchange.result.equal || visitors.here || visitors.there);
-    *state = bytes_of(initiator);
+    *state = encoded_size(initiator);
     roost_buffer_release(&exchange.memory);
     FREE_ALL(a, b, initiator, responder);
     return exchange;

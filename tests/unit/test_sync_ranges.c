@@ -587,15 +587,6 @@ static uint64_t bytes_of(struct exchange exchange)
     return exchange.sent + exchange.received;
 }
 
-static uint64_t encoded_size(const roost_filter *filter)
-{
-    roost_buffer frame;
-    assert_ok(roost_filter_encode(filter, &frame));
-    uint64_t size = frame.size;
-    roost_buffer_release(&frame);
-    return size;
-}
-
 static void assert_bytes(const char *what, uint64_t bytes, uint64_t most)
 {
     printf("%s: %llu bytes, at most %llu\n", what, (unsigned long long)bytes, (unsigned long long)most);
