@@ -1,8 +1,8 @@
 /*
  * In a file, all keys are applied in memory; the file is saved once, at the end, or not at all.
  *
- * In servers, a block of keys is applied at a time, and the next one is sent when all replies are there: a key counts when
- * its server has confirmed it. There is no undo; after an error the user is told how many keys are confirmed.
+ * In servers, a block of keys is applied at a time, and the next one is sent when all replies are there: a key counts
+ * when its server has confirmed it. There is no undo; after an error the user is told how many keys are confirmed.
  */
 #include "key_change.h"
 

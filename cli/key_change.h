@@ -27,8 +27,8 @@ struct key_change {
     struct shards_options shards; /* of a filter in servers */
 };
 
-/* Applies the keys, the operands from the second on (keys.h), to the file of the first, all of them or none; or to the filter
-   in servers, where those before an error stay applied. Returns an exit status. */
+/* Applies the keys, the operands from the second on (keys.h), to the file of the first, all of them or none; or to the
+   filter in servers, where those before an error stay applied. Returns an exit status. */
 int change_keys(const struct key_change *change, const struct arguments *arguments);
 
 #endif

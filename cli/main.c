@@ -191,7 +191,8 @@ static bool fill_standard_descriptors(void)
     return true;
 }
 
-/* Verbs get copies of URLs with passwords, which may also be keys; in the list of processes the passwords are hidden. */
+/* Verbs get copies of URLs with passwords, which may also be keys; in the list of processes the passwords are
+   hidden. */
 static bool hide_passwords(char **words, size_t count)
 {
     bool any = false;

@@ -1,4 +1,5 @@
-/* What the shards of a filter hold together. The names of JSON fields are those of a file, where there is such a field. */
+/* What the shards of a filter hold together. The names of JSON fields are those of a file, where there is such a
+   field. */
 #include "server_info.h"
 
 #include <math.h>

@@ -30,10 +30,10 @@
  *
  * - Work ends only with equal digests. A round does the first of probe, seed, exchange and sync that applies (round.c).
  *   Seeding raises a region to the highest generation, and there are finitely many generations once clients pause.
- *   Deltas move cursors forward to the cursor that the source has reported. A cursor that the source's journal no longer
- *   reaches is given up for all regions, and a sync takes its place. When there is nothing left after any cursor and
- *   digests still differ, no cursor is trusted, and a sync compares the two values. What a region refused is tried again
- *   by the first round that begins after a pause, however busy the key is.
+ *   Deltas move cursors forward to the cursor that the source has reported. A cursor that the source's journal no
+ *   longer reaches is given up for all regions, and a sync takes its place. When there is nothing left after any cursor
+ *   and digests still differ, no cursor is trusted, and a sync compares the two values. What a region refused is tried
+ *   again by the first round that begins after a pause, however busy the key is.
  *
  * The only way to lose a change silently is a cursor that is too far: the changes before it are never requested.
  * Cursors come only from replies (work.c), each for one incarnation of the source and one of the destination. A server

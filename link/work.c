@@ -15,8 +15,8 @@
  * each other.
  *
  * A true statement need not be of use: a region's journal is bounded, and changes since an early cursor are then not to
- * be had. Other pairs may have that cursor, too, or an earlier one, and would pass it on again. So a cursor that is lost
- * is forgotten in all pairs of its region, and is not taken again.
+ * be had. Other pairs may have that cursor, too, or an earlier one, and would pass it on again. So a cursor that is
+ * lost is forgotten in all pairs of its region, and is not taken again.
  *
  * What the link pushes to a region enters its journal and would come back with the next delta. So the range of the
  * journal that a push wrote (a span) is remembered together with the regions that have its changes, and deltas for

@@ -1,4 +1,5 @@
-/* The names of kinds, layouts, schedules and semantics on the command line, in the order of their numbers in the library. */
+/* The names of kinds, layouts, schedules and semantics on the command line, in the order of their numbers in the
+   library. */
 #ifndef CLI_BASE_KINDS_H
 #define CLI_BASE_KINDS_H
 

@@ -184,7 +184,7 @@ static void close_crew(struct crew *crew)
     pthread_cond_destroy(&crew->has_result);
 }
 
-/* ---- the caller --------------------------------------------------------------------------------------------------- */
+/* ---- the caller -------------------------------------------------------------------------------------------------- */
 
 struct progress_of_work {
     bool ended;  /* the input has */

@@ -31,8 +31,8 @@ void line_block_select(struct line_block *block, bool wanted, char terminator);
 
 /* What is done with all blocks of an input. */
 struct block_work {
-    /* Reads the next block, in the thread of the caller; it stays empty at the end. False: an error, of which `complain`
-       tells once the blocks before it are finished. */
+    /* Reads the next block, in the thread of the caller; it stays empty at the end. False: an error, of which
+       `complain` tells once the blocks before it are finished. */
     bool (*read)(void *source, struct line_block *block);
     void (*complain)(void *source);
     /* Whether a read would not wait. */

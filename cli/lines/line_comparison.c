@@ -6,9 +6,9 @@
  *     file B   line 0, line 1, ...  ->  hash, number  ->  part 0 | part 1 | part 2 | ...
  *                                                         table    table    table
  *
- * A part is a list of chunks of a fixed size, so that nothing is copied when it grows. A line takes 16 bytes: 96 bits of
- * its hash (in large files the part says up to 12 more) and its number. The hash has a key that is random for each run:
- * nobody can prepare lines that collide, and by chance one pair of lines does in 10^13 runs with 10^8 lines.
+ * A part is a list of chunks of a fixed size, so that nothing is copied when it grows. A line takes 16 bytes: 96 bits
+ * of its hash (in large files the part says up to 12 more) and its number. The hash has a key that is random for each
+ * run: nobody can prepare lines that collide, and by chance one pair of lines does in 10^13 runs with 10^8 lines.
  */
 #define _GNU_SOURCE
 #include "line_comparison.h"

@@ -1,6 +1,7 @@
 /*
  * Reads lines at the speed of a pipe: large reads, one search for each newline, no copying of lines. A line is all
- * bytes before its newline, or before another terminator; the last one needs none. The buffer grows to the longest line.
+ * bytes before its newline, or before another terminator; the last one needs none. The buffer grows to the longest
+ * line.
  */
 #define _GNU_SOURCE
 #include "lines.h"

@@ -21,8 +21,8 @@ void line_reader_open(struct line_reader *reader, int descriptor);
 void line_reader_close(struct line_reader *reader);
 
 /*
- * Returns up to `most` lines, without their terminators; *count is 0 at the end. They are valid until the next call. Waits
- * only if the buffer has no complete line. Complains and returns false if reading fails.
+ * Returns up to `most` lines, without their terminators; *count is 0 at the end. They are valid until the next call.
+ * Waits only if the buffer has no complete line. Complains and returns false if reading fails.
  */
 bool line_reader_next(struct line_reader *reader, roost_bytes *lines, size_t *count, size_t most);
 

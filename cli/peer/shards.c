@@ -5,12 +5,13 @@
  *
  *                 "heron"  -> 0xd0b744747effe2ad   0xd0b74474 * 12 >> 32 = 9   -> {NAME:9}
  *
- * The braces make the name and the number the part of the key that a cluster hashes, so that shards spread over its slots.
+ * The braces make the name and the number the part of the key that a cluster hashes, so that shards spread over its
+ * slots.
  *
  * The elements of a call are sorted by their shards, and each shard gets commands of up to ITEMS_A_COMMAND of them. All
- * commands are sent before the first reply is waited for. The deployment (client/deployment.h) finds the primary of each key,
- * follows slots that move, and connects again; a command whose reply was lost is sent again from here, since only the caller
- * knows whether it may be carried out twice.
+ * commands are sent before the first reply is waited for. The deployment (client/deployment.h) finds the primary of
+ * each key, follows slots that move, and connects again; a command whose reply was lost is sent again from here, since
+ * only the caller knows whether it may be carried out twice.
  */
 #include "shards.h"
 
@@ -186,7 +187,7 @@ static roost_bytes key_of(const struct shards *shards, size_t shard)
     return (roost_bytes){key, size};
 }
 
-/* ---- calls --------------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 /* One command about one shard. */
 struct call {
@@ -413,7 +414,7 @@ bool shards_call(struct shards *shards, const char *command, bool repeatable, bo
     return fine;
 }
 
-/* ---- what they are and hold ---------------------------------------------------------------------------------------- */
+/* ---- what they are and hold -------------------------------------------------------------------------------------- */
 
 /* Whether a key can be a shard beside another one. Capacities may differ. A rate of 0 follows from other options. */
 static bool same_kind(const roost_config *one, const roost_config *other)
@@ -536,12 +537,13 @@ bool shards_look_at_all(struct shards *shards, struct shards_facts *facts, bool 
     return complain_of_missing(shards, facts);
 }
 
-/* ---- creation ------------------------------------------------------------------------------------------------------ */
+/* ---- creation ---------------------------------------------------------------------------------------------------- */
 
 /*
- * How many elements come to a shard is a matter of chance: about the square root of their mean more or less. The capacity
- * is so much larger that no shard exceeds it as long as the whole does not, but for a chance below 10^-6: by Bernstein's
- * inequality the chance of one is at most exp(-t^2 / 2(mean + t / 3)), which is below 4 * 10^-11 for every mean.
+ * How many elements come to a shard is a matter of chance: about the square root of their mean more or less. The
+ * capacity is so much larger that no shard exceeds it as long as the whole does not, but for a chance below 10^-6: by
+ * Bernstein's inequality the chance of one is at most exp(-t^2 / 2(mean + t / 3)), which is below 4 * 10^-11 for every
+ * mean.
  */
 static uint64_t capacity_of_one(const struct shards *shards, uint64_t whole)
 {
@@ -615,8 +617,8 @@ static void take_created(struct call *call, const struct redisReply *reply)
         fail_at_key(call, reply->str);
 }
 
-/* Empty shards are those of a creation that was interrupted. Beside others, a new one would be asked for elements that are
-   elsewhere, or lost. */
+/* Empty shards are those of a creation that was interrupted. Beside others, a new one would be asked for elements that
+   are elsewhere, or lost. */
 static bool may_complete(const struct shards *shards, const struct shards_facts *facts, const roost_config *config,
                          bool force)
 {

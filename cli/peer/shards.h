@@ -45,28 +45,28 @@ struct shards_facts {
 
 struct shards;
 
-/* The URL is redis://[user[:password]@]host[:port]/KEY, or rediss://. Complains if it fails; close it in any case. Nothing
-   is sent before the first call. */
+/* The URL is redis://[user[:password]@]host[:port]/KEY, or rediss://. Complains if it fails; close it in any case.
+   Nothing is sent before the first call. */
 bool shards_open(struct shards **shards, const char *url, const struct shards_options *options);
 void shards_close(struct shards *shards); /* NULL is fine */
 
 /* For messages: without user and password. */
 const char *shards_name(const struct shards *shards);
 
-/* Reads what the shards are and hold; `whole`: also what takes longer to count. False, with a message, if they cannot be
-   read, have different configurations, or there are more of them. */
+/* Reads what the shards are and hold; `whole`: also what takes longer to count. False, with a message, if they cannot
+   be read, have different configurations, or there are more of them. */
 bool shards_look(struct shards *shards, struct shards_facts *facts, bool whole);
 /* The same; complains also if any is missing. */
 bool shards_look_at_all(struct shards *shards, struct shards_facts *facts, bool whole);
 
-/* Creates those that are missing, with a capacity for their part of the elements. `config` is that of the whole. If others
-   hold elements already, only with `force`. */
+/* Creates those that are missing, with a capacity for their part of the elements. `config` is that of the whole. If
+   others hold elements already, only with `force`. */
 bool shards_create(struct shards *shards, const roost_config *config, bool force);
 
 /*
- * Sends a command about these elements (ROOST.ADD, ROOST.EXISTS ...) to the shards that have them, all at once, and waits
- * for the replies: marks[i] is what the server said of keys[i]. After a connection is lost the command is sent again, if
- * that is harmless (`repeatable`), for a minute. False, with a message, if any was not answered.
+ * Sends a command about these elements (ROOST.ADD, ROOST.EXISTS ...) to the shards that have them, all at once, and
+ * waits for the replies: marks[i] is what the server said of keys[i]. After a connection is lost the command is sent
+ * again, if that is harmless (`repeatable`), for a minute. False, with a message, if any was not answered.
  */
 bool shards_call(struct shards *shards, const char *command, bool repeatable, bool *marks, const roost_bytes *keys,
                  size_t count);

@@ -45,8 +45,8 @@ bool *pool_booleans(RedisModuleCtx *ctx, size_t count)
     return booleans;
 }
 
-/* When the command ends, the server gives back what it allocated beyond the end of arguments that are held, and may move
-   them: so that is done before, or else the thread gets a copy. */
+/* When the command ends, the server gives back what it allocated beyond the end of arguments that are held, and may
+   move them: so that is done before, or else the thread gets a copy. */
 RedisModuleString *hold_for_thread(RedisModuleString *argument)
 {
     if (!RedisModule_TrimStringAllocation)

@@ -27,7 +27,8 @@ static inline bool is_mirrored(RedisModuleCtx *ctx)
            (REDISMODULE_CTX_FLAGS_REPLICATED | REDISMODULE_CTX_FLAGS_LOADING | REDISMODULE_CTX_FLAGS_ASYNC_LOADING);
 }
 
-/* The command comes from the node of the cluster that still serves the slot of its keys, which moves here as a whole. */
+/* The command comes from the node of the cluster that still serves the slot of its keys, which moves here as a
+   whole. */
 static inline bool is_imported(RedisModuleCtx *ctx)
 {
     return is_mirrored(ctx) && !is_decided_elsewhere();

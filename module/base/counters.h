@@ -1,5 +1,6 @@
 /*
- * What INFO counts: slow paths, and what was refused. From the start of the server; CONFIG RESETSTAT resets none. Any thread may count.
+ * What INFO counts: slow paths, and what was refused. From the start of the server; CONFIG RESETSTAT resets none. Any
+ * thread may count.
  */
 #ifndef MODULE_BASE_COUNTERS_H
 #define MODULE_BASE_COUNTERS_H

@@ -19,11 +19,11 @@ struct settings {
 };
 extern struct settings settings;
 
-/* Also reads the arguments of loadmodule: names of settings, or those of RedisBloom and valkey-bloom, and values. The log
-   says why they are refused. */
+/* Also reads the arguments of loadmodule: names of settings, or those of RedisBloom and valkey-bloom, and values. The
+   log says why they are refused. */
 int settings_register(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
-/* Follows changes of maxmemory. Not before it is certain that the module is loaded: a server that refuses a module calls
-   its functions all the same. */
+/* Follows changes of maxmemory. Not before it is certain that the module is loaded: a server that refuses a module
+   calls its functions all the same. */
 int settings_watch(RedisModuleCtx *ctx);
 /* The module is refused, or unloaded. */
 void settings_release(void);

@@ -1,15 +1,15 @@
 /*
  * See ask.h.
  *
- * A sync of a large filter is about a copy of it. A thread takes in each reply: the sync changes the copy and writes the
- * next request, and the delta of those changes is cut into parts, which the main thread merges into the filter in time
- * slices (roost/incremental.h) before it answers.
+ * A sync of a large filter is about a copy of it. A thread takes in each reply: the sync changes the copy and writes
+ * the next request, and the delta of those changes is cut into parts, which the main thread merges into the filter in
+ * time slices (roost/incremental.h) before it answers.
  *
  *     main thread   copy, block the client                        keep the session, answer
  *     thread                                write the request
  *
- *     main thread   take the session, block the client                         merge the parts; keep the session, answer
- *     thread                                take in the reply, cut the changes
+ *     main thread   take the session, block the client                     merge the parts; keep the session, answer
+ *     thread                            take in the reply, cut the changes
  *
  * Why that is right. The copy has all that the filter had when the sync began, and each message is that of a filter
  * that nobody else changes. What the sync changes in the copy is a part of the other server's state, so it may be

@@ -317,8 +317,8 @@ static int created_without_items(struct target *target)
     return RedisModule_ReplyWithEmptyArray(ctx);
 }
 
-/* A seed from a log, or from a primary, is that of valkey-bloom's hash, which it logs with every filter. It has no meaning
-   for ours, and would keep them from merging. */
+/* A seed from a log, or from a primary, is that of valkey-bloom's hash, which it logs with every filter. It has no
+   meaning for ours, and would keep them from merging. */
 static int insert_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct target target;

@@ -2,8 +2,8 @@
  * CF.*: cuckoo filters as client libraries expect them. They are observed-remove filters of the library in multiset
  * mode: each addition is an entry of its own, CF.COUNT counts them, CF.DEL removes one.
  *
- * With EXPANSION 0 they have a fixed size, otherwise they grow in one table of hash prefixes (value/reserved.h). Filters
- * that RedisBloom made are imported parts of one (roost/imported.h): all commands include them, CF.DEL too.
+ * With EXPANSION 0 they have a fixed size, otherwise they grow in one table of hash prefixes (value/reserved.h).
+ * Filters that RedisBloom made are imported parts of one (roost/imported.h): all commands include them, CF.DEL too.
  *
  * Differences from the arguments: BUCKETSIZE is rounded up to 1, 2, 4 or 8, EXPANSION to 2, 4 or 8; MAXITERATIONS is at
  * least that of the library. INFO shows the arguments. CF.DEL of an item that was never added removes another one with
@@ -181,8 +181,8 @@ static int addnx_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc
     return add(ctx, argv, argc, true);
 }
 
-/* Reads options up to ITEMS; returns the index after it, or 0 with the error. Without ITEMS, and where a value is missing,
-   it is that of the end. */
+/* Reads options up to ITEMS; returns the index after it, or 0 with the error. Without ITEMS, and where a value is
+   missing, it is that of the end. */
 static int read_insert_options(struct reserve *reserve, const char **error, RedisModuleString **argv, int argc)
 {
     static const char *const words[] = {"CAPACITY", "NOCREATE", "ITEMS", NULL};

@@ -214,8 +214,8 @@ static const char *complete_timed(struct creation *creation)
     return NULL;
 }
 
-/* Without a capacity a filter grows. What grows is a cuckoo filter, unless another kind is asked for, or a layout, which
-   only Bloom filters have. If the size of fingerprints is given and no rate, it determines the rate. */
+/* Without a capacity a filter grows. What grows is a cuckoo filter, unless another kind is asked for, or a layout,
+   which only Bloom filters have. If the size of fingerprints is given and no rate, it determines the rate. */
 static const char *complete_untimed(struct creation *creation)
 {
     roost_config *config = &creation->config;

@@ -212,8 +212,8 @@ static int reply_fresh(RedisModuleCtx *ctx, struct dump *made, struct dump_place
 
 /* ---- incremental snapshots ------------------------------------------------------------------------------------------
  *
- * An incremental copy (roost/incremental.h), which a thread encodes. Also for an iterator whose snapshot is gone: if the
- * filter has not changed since, its bytes are the same. If it has, they are what the dump begins again with.
+ * An incremental copy (roost/incremental.h), which a thread encodes. Also for an iterator whose snapshot is gone: if
+ * the filter has not changed since, its bytes are the same. If it has, they are what the dump begins again with.
  */
 
 struct dump_job {

@@ -7,9 +7,10 @@
  * chunk. That holds for filters of any size; a large one is encoded again by an incremental job.
  *
  * Snapshots keep the bytes of a state, so that chunks fit together whatever is added meanwhile, and so that they are
- * encoded once. The first call takes one; of a large filter that is an incremental job. There is a limit for all of them
- * together: MOST_BYTES, or a single one if that is larger. Clients that read the same filter in the same state share a
- * snapshot. An idle snapshot is dropped when another one needs the room. If all are in use, a dump goes on without one.
+ * encoded once. The first call takes one; of a large filter that is an incremental job. There is a limit for all of
+ * them together: MOST_BYTES, or a single one if that is larger. Clients that read the same filter in the same state
+ * share a snapshot. An idle snapshot is dropped when another one needs the room. If all are in use, a dump goes on
+ * without one.
  *
  * If the filter has changed and there is no snapshot of the state that an iterator names, the dump begins again by
  * itself: the reply is the first chunk of the present state, and it says so to whoever loads it (value/chunks.h). The
@@ -22,8 +23,8 @@
  * Such dumps come to an end. A further attempt has chunks of 16 MiB, the first of which begins with the header, so a
  * filter whose bytes fit into that is dumped by the very call that begins again. And an attempt drops the snapshots of
  * earlier attempts, also if they are in use, while the snapshots of the last one are not dropped while they are in use.
- * So of those dumps that compete for room, one always comes to its end, provided that its client asks for the next chunk
- * within IN_USE milliseconds. (Larger chunks would help slower clients, but the server copies a chunk at once.)
+ * So of those dumps that compete for room, one always comes to its end, provided that its client asks for the next
+ * chunk within IN_USE milliseconds. (Larger chunks would help slower clients, but the server copies a chunk at once.)
  *
  * Why not chunks of the present state, whatever it is, that are merged where they are loaded? For a hash range of each
  * kind of filter that would work: the result lies between the state at the first chunk and that at the last one, also

@@ -157,7 +157,7 @@ static int decode_later(RedisModuleCtx *ctx, RedisModuleString **argv, RedisModu
     return job_begin(ctx, &load->job);
 }
 
-/* ---- the command --------------------------------------------------------------------------------------------------- */
+/* ---- the command ------------------------------------------------------------------------------------------------- */
 
 int load_chunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const struct load_errors *errors)
 {

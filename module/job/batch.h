@@ -1,7 +1,7 @@
 /*
- * Commands with many items. A batch is executed in slices of at most BATCH_SLICE items. If it takes longer than a time slice,
- * it continues as a job (job.h), and its client waits. Each slice is a change of its own and is replicated as such: to
- * other clients and to replicas it looks as if the items had come in several commands.
+ * Commands with many items. A batch is executed in slices of at most BATCH_SLICE items. If it takes longer than a time
+ * slice, it continues as a job (job.h), and its client waits. Each slice is a change of its own and is replicated as
+ * such: to other clients and to replicas it looks as if the items had come in several commands.
  */
 #ifndef MODULE_JOB_BATCH_H
 #define MODULE_JOB_BATCH_H

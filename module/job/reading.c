@@ -212,7 +212,7 @@ int reading_refuse(struct reading *reading, struct target *target, roost_status 
     return reply_status(target->ctx, status);
 }
 
-/* ---- states and deltas ------------------------------------------------------------------------------------------------ */
+/* ---- states and deltas ------------------------------------------------------------------------------------------- */
 
 bool delta_is_long(struct target *target, roost_cursor since)
 {

@@ -57,10 +57,10 @@ int reading_begin(struct reading *reading, struct target *target);
 /* Instead: replies with an error. */
 int reading_refuse(struct reading *reading, struct target *target, roost_status status);
 
-/* ---- states and deltas ------------------------------------------------------------------------------------------------ */
+/* ---- states and deltas ------------------------------------------------------------------------------------------- */
 
-/* A command that replies with the whole state, or with what has changed since a cursor: it puts its fields behind these,
-   and these functions into its verb. */
+/* A command that replies with the whole state, or with what has changed since a cursor: it puts its fields behind
+   these, and these functions into its verb. */
 struct state_reading {
     struct reading reading;
     roost_cursor since; /* all zero: the whole state */

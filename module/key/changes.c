@@ -5,8 +5,8 @@
  * delta since the last one that was replicated. Batches are cut so that the journal still has everything that was not
  * replicated yet.
  *
- * A journal takes 250 bytes. A filter with removal that takes little more than that and has none, since nobody asked for
- * a cursor, gets none: its state is about as short as a delta, and is replicated instead.
+ * A journal takes 250 bytes. A filter with removal that takes little more than that and has none, since nobody asked
+ * for a cursor, gets none: its state is about as short as a delta, and is replicated instead.
  */
 #include "changes.h"
 

@@ -73,8 +73,8 @@ static bool is_recent(const struct key_removal *removal)
 }
 
 /* A read is refused if the slot of the key is not ours; also if it is ours, but on its way to another node. Then
-   CLUSTER NODES tells, which takes longer the more nodes and slots there are. The server deletes all keys of a slot that
-   it has lost at a stroke, so the loss is remembered until the next command: without one no key comes back. */
+   CLUSTER NODES tells, which takes longer the more nodes and slots there are. The server deletes all keys of a slot
+   that it has lost at a stroke, so the loss is remembered until the next command: without one no key comes back. */
 static bool is_served_here(RedisModuleCtx *ctx, RedisModuleString *key)
 {
     static uint64_t lost_at; /* number of the command */

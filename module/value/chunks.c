@@ -1,6 +1,7 @@
 /*
  * See chunks.h. Loading uses only the attempt and the position of an iterator. Older dumps have chunks of 16 MiB in the
- * first attempt; both sizes are accepted. Position 0 is header and body in one, which is what replicas are sent when a key is created.
+ * first attempt; both sizes are accepted. Position 0 is header and body in one, which is what replicas are sent when a
+ * key is created.
  *
  * Chunks are kept in blocks that never move, so that no chunk, small as it may be, makes the server copy all that came
  * before it, and so that a thread can read them while the key is deleted, or gets another chunk:
@@ -26,7 +27,7 @@
 #define TAGGED         ((uint64_t)1 << 52)
 #define LEAST_CHUNK    ((size_t)1 << 20) /* CHUNK is a multiple of it */
 
-/* ---- iterators ---------------------------------------------------------------------------------------------------- */
+/* ---- iterators --------------------------------------------------------------------------------------------------- */
 
 /* What a slow reader makes the server hold, and what the server copies at once. */
 static size_t chunk_bytes(unsigned attempt)
@@ -66,7 +67,7 @@ bool iterator_read(long long iterator, struct dump_place *place)
            place->position >= FIRST_POSITION;
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------------------------- */
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 struct block {
     uint8_t *bytes;
@@ -343,7 +344,7 @@ static roost_status finish_foreign(RedisModuleKey *key, const uint8_t *bytes, si
     return status == ROOST_OK ? put_decoded(key, &filter->value, terms->encoding, terms->takes) : status;
 }
 
-/* ---- the last chunk ----------------------------------------------------------------------------------------------- */
+/* ---- the last chunk ---------------------------------------------------------------------------------------------- */
 
 struct loading {
     struct blocks *blocks;

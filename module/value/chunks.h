@@ -6,10 +6,11 @@
  *     bit 52   bit 51   bits 49 to 50   bits 20 to 48   bits 0 to 19
  *     1        last     attempt         tag             position
  *
- * In iterators of earlier versions bit 52 is 0, and all bits from 20 on are the tag of a first attempt. The tag names the state that is dumped (command/dumps.h). In the first attempt, position 1 is the header, 2 the first
- * chunk of the body, and so on, in chunks of 1 MiB. If the state is gone before its dump has ended, the dump begins
- * again with another state, as a further attempt: position 1 is then the header together with the first chunk, and
- * chunks have 16 MiB. The last chunk of a dump is marked.
+ * In iterators of earlier versions bit 52 is 0, and all bits from 20 on are the tag of a first attempt. The tag names
+ * the state that is dumped (command/dumps.h). In the first attempt, position 1 is the header, 2 the first chunk of the
+ * body, and so on, in chunks of 1 MiB. If the state is gone before its dump has ended, the dump begins again with
+ * another state, as a further attempt: position 1 is then the header together with the first chunk, and chunks have 16
+ * MiB. The last chunk of a dump is marked.
  *
  * A value that is loaded in chunks is a *staged* value until the last chunk has arrived. A staged value holds the
  * chunks so far, and is stored, replicated and saved like any other. With the last chunk it is decoded, and replaced by

@@ -73,7 +73,8 @@ static inline bool is_orcuckoo(const struct filter_value *filter)
     return config_of(filter)->kind == ROOST_ORCUCKOO;
 }
 
-/* Whether it is one table of hash prefixes. Only series of tables, which earlier versions made, have buckets of a size. */
+/* Whether it is one table of hash prefixes. Only series of tables, which earlier versions made, have buckets of a
+   size. */
 static inline bool has_prefixes(const struct filter_value *filter)
 {
     const roost_config *config = config_of(filter);
@@ -114,7 +115,8 @@ roost_status filter_value_import(struct filter_value **filter, const roost_confi
 /* From the frame of a state. Within the memory limit; windows and counters must not be ahead of the clock. */
 roost_status filter_value_decode(struct filter_value **filter, const void *frame, size_t size);
 
-/* For filters that a job has for itself, and their copies of filters of keys. `memory` counts and limits their memory. */
+/* For filters that a job has for itself, and their copies of filters of keys. `memory` counts and limits their
+   memory. */
 roost_environment environment_for_job(struct value *memory);
 
 /* A copy, as COPY makes it: without the identity. ROOST_TOO_LARGE if the filter has more than this many pages of 4 KiB,

@@ -13,7 +13,7 @@ static inline long long within(uint64_t number, long long least, long long most)
     return number < (uint64_t)least ? least : number > (uint64_t)most ? most : (long long)number;
 }
 
-/* ---- little-endian bytes ------------------------------------------------------------------------------------------ */
+/* ---- little-endian bytes ----------------------------------------------------------------------------------------- */
 
 static inline uint64_t number_at(const uint8_t *bytes, unsigned size)
 {
@@ -31,7 +31,7 @@ static inline double rate_at(const uint8_t *bytes)
     return rate;
 }
 
-/* ---- RDB ---------------------------------------------------------------------------------------------------------- */
+/* ---- RDB --------------------------------------------------------------------------------------------------------- */
 
 /* 0 after an error: the caller asks for that at the end. */
 static inline uint64_t load_number(RedisModuleIO *io)

@@ -59,7 +59,7 @@ struct shown bf_shown(const struct bf_options *options)
     return shown;
 }
 
-/* ---- series ------------------------------------------------------------------------------------------------------- */
+/* ---- series ------------------------------------------------------------------------------------------------------ */
 
 struct series series_with_room(uint64_t first, uint64_t expansion, uint64_t items)
 {

@@ -61,7 +61,7 @@ static bool read_array(roost_imported_part *part, const struct description *desc
     return true;
 }
 
-/* ---- BF.LOAD ------------------------------------------------------------------------------------------------------ */
+/* ---- BF.LOAD ----------------------------------------------------------------------------------------------------- */
 
 static bool read_filters(struct description *description, const uint8_t *bytes, size_t size)
 {
@@ -100,7 +100,7 @@ roost_status valkey_bloom_decode(struct filter_value **filter, const uint8_t *by
     return status;
 }
 
-/* ---- RDB ---------------------------------------------------------------------------------------------------------- */
+/* ---- RDB --------------------------------------------------------------------------------------------------------- */
 
 /* The strings, which the parts point into, are collected in `strings` as they arrive, whatever number is announced. */
 static bool load_filters(struct description *description, RedisModuleIO *io, char ***strings, size_t *loaded)

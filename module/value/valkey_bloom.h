@@ -8,8 +8,8 @@
  *              string (8), the string, items (8), capacity (8)
  *     string   1, bytes of the array (8), probes (4), the seed (32), the array
  *
- * Numbers are little-endian. The seed is the keys of two SipHashes; that of all filters of a value is the same. Filter i
- * has the rate times the tightening ratio to the power of i.
+ * Numbers are little-endian. The seed is the keys of two SipHashes; that of all filters of a value is the same. Filter
+ * i has the rate times the tightening ratio to the power of i.
  */
 #ifndef MODULE_VALUE_VALKEY_BLOOM_H
 #define MODULE_VALUE_VALKEY_BLOOM_H

@@ -100,7 +100,8 @@ struct value {
 extern RedisModuleType *value_type, *bloom_type, *cuckoo_type;
 bool is_value_type(const RedisModuleType *type);
 RedisModuleType *type_for(const struct value *value);
-/* Brings a value to a key that was opened for writing, in the place of what is there; the key keeps its time to live. */
+/* Brings a value to a key that was opened for writing, in the place of what is there; the key keeps its time to
+   live. */
 void value_put(RedisModuleKey *key, struct value *value);
 
 /* Both lists end with NULL and stay the caller's. Before data_types_create. */
@@ -146,7 +147,8 @@ bool value_class_may_be_at(const struct value_class *class, const RedisModuleStr
 roost_allocator value_allocator(struct value *value);
 void *value_allocate(void *context, size_t size);
 void value_release(void *context, void *memory);
-/* For environments with this allocator: values share memory with copies and snapshots, and each counts all that it uses. */
+/* For environments with this allocator: values share memory with copies and snapshots, and each counts all that it
+   uses. */
 void value_count(void *context, void *memory, bool more);
 /* Of all values together. */
 uint64_t values_bytes(void);

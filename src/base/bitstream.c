@@ -268,8 +268,8 @@ uint64_t read_long_rice(struct bit_reader *reader, unsigned parameter)
 }
 
 /*
- * Codes of one word, which has 57 bits or more. Where a code begins is known when the one before is read, so a list is a
- * chain of steps that wait for one another; of these the load of the next word is the longest, and one load serves
+ * Codes of one word, which has 57 bits or more. Where a code begins is known when the one before is read, so a list is
+ * a chain of steps that wait for one another; of these the load of the next word is the longest, and one load serves
  * several codes. Returns the bits of all of them; more than 57: they are longer, and the values are void.
  */
 /*@ requires codes <= 4 && parameter <= 55 && \valid(values + (0 .. codes - 1));

@@ -57,7 +57,8 @@ static inline void count_shared(const struct memory_account *account, void *memo
         account->count(account->allocator.context, memory, more);
 }
 
-/* Whether an object of one may have blocks of the other: each must be able to release them, and know that it has them. */
+/* Whether an object of one may have blocks of the other: each must be able to release them, and know that it has
+   them. */
 static inline bool may_share(const struct memory_account *one, const struct memory_account *other)
 {
     return same_functions(&one->allocator, &other->allocator) && one->count == other->count &&

@@ -1,7 +1,7 @@
 /*
- * Whether the kernels for ARM are built: on aarch64, whose processors have NEON unless the compiler is told otherwise, if
- * words are little-endian, as the kernels read them, and the compiler has the header with all that they use (gcc since
- * version 10). src/meson.build asks here too.
+ * Whether the kernels for ARM are built: on aarch64, whose processors have NEON unless the compiler is told otherwise,
+ * if words are little-endian, as the kernels read them, and the compiler has the header with all that they use (gcc
+ * since version 10). src/meson.build asks here too.
  */
 #ifndef BASE_NEON_H
 #define BASE_NEON_H

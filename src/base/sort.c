@@ -2,9 +2,9 @@
  * A radix sort: no comparison, no branch on the data.
  *
  * Many numbers are first dealt out by their highest digit, in one pass through memory, into parts that fit the first
- * cache. Each part is then sorted without leaving that cache: by its next digit alone, which leaves hardly anything to do
- * where numbers are evenly spread as hashes are; else from its lowest digit up, a stable pass for each digit. Distinct
- * numbers that are dense need neither: they are set in a bitmap, and read out of it.
+ * cache. Each part is then sorted without leaving that cache: by its next digit alone, which leaves hardly anything to
+ * do where numbers are evenly spread as hashes are; else from its lowest digit up, a stable pass for each digit.
+ * Distinct numbers that are dense need neither: they are set in a bitmap, and read out of it.
  */
 #include "sort.h"
 

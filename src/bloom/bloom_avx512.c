@@ -17,7 +17,8 @@ static inline __m512i key_bits(roost_hash hash, uint32_t probes)
     return bits;
 }
 
-/* Where all lanes have a bit, it is enough to see that none lacks it: one instruction less, and the load is part of it. */
+/* Where all lanes have a bit, it is enough to see that none lacks it: one instruction less, and the load is part of
+   it. */
 static inline bool has_a_bit_everywhere(__m512i words, __m512i bits)
 {
     return _mm512_testn_epi64_mask(bits, words) == 0;

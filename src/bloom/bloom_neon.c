@@ -1,7 +1,7 @@
 /*
- * The blocked pattern with NEON: a block is four vectors of two words. These vectors are short, so additions are as those
- * of the other kernels, and look-ups are not: an instruction fetches any eight bytes of the 64, and of each word only
- * one byte can have the bit that is looked for.
+ * The blocked pattern with NEON: a block is four vectors of two words. These vectors are short, so additions are as
+ * those of the other kernels, and look-ups are not: an instruction fetches any eight bytes of the 64, and of each word
+ * only one byte can have the bit that is looked for.
  */
 #include "bloom_kernel.h"
 
@@ -63,7 +63,7 @@ static inline bool block_take(uint64_t *block, roost_hash hash, uint32_t probes)
     return any_bit(set_bits(block, key_bits(hash, probes)));
 }
 
-/* ---- look-ups: one byte of each word ------------------------------------------------------------------------------ */
+/* ---- look-ups: one byte of each word ----------------------------------------------------------------------------- */
 
 /* The eight numbers of a round. Each lies in two bytes, which are put side by side and shifted. */
 static inline uint16x8_t round_numbers(uint64_t word)
@@ -101,7 +101,8 @@ static inline bool block_holds(const uint64_t *block, roost_hash hash, uint32_t 
 
 /* ---- words -------------------------------------------------------------------------------------------------------
  *
- * By eight. What compilers make of the loops for single words takes twice the instructions to merge, four times to count.
+ * By eight. What compilers make of the loops for single words takes twice the instructions to merge, four times to
+ * count.
  */
 
 static bool merge_blocks(uint64_t *restrict words, const uint64_t *restrict other, size_t count)

@@ -1,8 +1,8 @@
 /*
  * Filters that threads share.
  *
- * The kinds that only grow can be shared without any thread waiting for the whole filter: an addition touches one place,
- * and what others do elsewhere commutes with it, since every state is a union.
+ * The kinds that only grow can be shared without any thread waiting for the whole filter: an addition touches one
+ * place, and what others do elsewhere commutes with it, since every state is a union.
  *
  *     Bloom               shared_bloom.c       words are set by atomic OR; nobody waits
  *     scalable cuckoo     shared_growing.c     one filter for each range of hashes, each with a lock

@@ -6,16 +6,16 @@
  *     part 0 [lock][set of prefixes]     part 1 [lock][set of prefixes]     ...     part 511
  *
  * The state is the union of the parts. Each is a filter of its own for the hashes of one range, without the bits that
- * they have in common. It may add a 512th of what the whole may add of each length (../prefix/budget.c), so that the rate
- * of all together is the one that was promised, and hashes are spread so evenly that the parts come to the next length at
- * about the same time.
+ * they have in common. It may add a 512th of what the whole may add of each length (../prefix/budget.c), so that the
+ * rate of all together is the one that was promised, and hashes are spread so evenly that the parts come to the next
+ * length at about the same time.
  *
- * Prefixes that span parts come from strangers only. Each part that they cover is told so, for look-ups, and the prefixes
- * themselves are kept in a filter beside the parts, which snapshots are merged with.
+ * Prefixes that span parts come from strangers only. Each part that they cover is told so, for look-ups, and the
+ * prefixes themselves are kept in a filter beside the parts, which snapshots are merged with.
  *
- * A thread holds the lock of one part, and only while it adds or looks up. Threads that look up hold it together. Who has
- * to wait spins: mostly for a few nanoseconds. The number of parts is chosen for the exception, a segment that is cut:
- * that takes as long as eighty additions, and another thread must seldom come to that part meanwhile.
+ * A thread holds the lock of one part, and only while it adds or looks up. Threads that look up hold it together. Who
+ * has to wait spins: mostly for a few nanoseconds. The number of parts is chosen for the exception, a segment that is
+ * cut: that takes as long as eighty additions, and another thread must seldom come to that part meanwhile.
  *
  * A snapshot holds all locks at once, for as long as it takes to clone the parts, which then share their segments with
  * the clones (../prefix/segment.c): microseconds. The one set of all prefixes is built from the clones afterwards.
@@ -98,7 +98,8 @@ static void unlock_to_read(struct part *part)
     atomic_fetch_sub_explicit(&part->lock, 1, memory_order_release);
 }
 
-/* A writer takes the lock once nobody reads; readers that come in a row do not keep it out, since it first bars them. */
+/* A writer takes the lock once nobody reads; readers that come in a row do not keep it out, since it first bars
+   them. */
 static void lock_to_write(struct part *part)
 {
     unsigned rounds = 0;

@@ -14,8 +14,9 @@
  *     blocks    | - a b c d | - e f g h | * i . . . | ...          in the order in which they were needed
  *
  * All keys of a large table would still take more memory than the table. They are gathered slice by slice of the key
- * space, some parts at a time, and the table is walked again for each. Keys are evenly spread unless someone chose them.
- * A slice that has more than its share, and more than there are blocks for, is tried again with half of its parts.
+ * space, some parts at a time, and the table is walked again for each. Keys are evenly spread unless someone chose
+ * them. A slice that has more than its share, and more than there are blocks for, is tried again with half of its
+ * parts.
  */
 #include "class_keys.h"
 

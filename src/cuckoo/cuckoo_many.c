@@ -2,8 +2,8 @@
  * Many entries at once.
  *
  * A merge goes through the other table row by row, in short loops over some hundred entries: one gathers what is in the
- * rows, one works out the other bucket of each, one divides them by whether the table holds them, one puts those that it
- * lacks where there is a free slot. Each loop does one thing to entries that do not depend on one another, without a
+ * rows, one works out the other bucket of each, one divides them by whether the table holds them, one puts those that
+ * it lacks where there is a free slot. Each loop does one thing to entries that do not depend on one another, without a
  * branch on what it finds: lists are written at their end whether the entry counts or not, and the end then moves or
  * stays. So the processor works on many entries, and waits for the memory of many, at a time. One key after the other,
  * it would guess wrong at most of them.
@@ -12,9 +12,9 @@
  *     gathered              (5, a) (5, b) (6, c) (7, d) (7, e) (7, f)
  *     missing here          (5, a) (6, c) (7, e)                held: (5, b) (7, d) (7, f)
  *
- * An entry first goes where the other table has it, if there is a free slot: rows that were filled evenly in both tables
- * have room for most of what is in both. What is left goes to the emptier of its two buckets. What then is left goes to
- * the caller, who displaces entries: 4 % of what is new where the result is 80 % full, 16 % at 95 %.
+ * An entry first goes where the other table has it, if there is a free slot: rows that were filled evenly in both
+ * tables have room for most of what is in both. What is left goes to the emptier of its two buckets. What then is left
+ * goes to the caller, who displaces entries: 4 % of what is new where the result is 80 % full, 16 % at 95 %.
  *
  * Eight rows that are the same bytes in both tables are left out at once: replicas that were copies of one another keep
  * most of their layout. (Eight, because rows of any width then begin and end with a byte.)

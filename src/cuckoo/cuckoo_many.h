@@ -12,8 +12,8 @@ struct compared_entries {
 };
 
 /*
- * Compares the entries of the next rows of `other`, from *row on, with those of this table. Unless all are wanted, those
- * that are in the same slots of both may be left out.
+ * Compares the entries of the next rows of `other`, from *row on, with those of this table. Unless all are wanted,
+ * those that are in the same slots of both may be left out.
  */
 void cuckoo_table_compare(const struct cuckoo_table *table, const struct cuckoo_table *other, uint32_t *row,
                           struct compared_entries *entries, bool all);
@@ -38,8 +38,8 @@ bool cuckoo_keys_of_gaps(uint64_t *numbers, struct key_places *places, uint32_t 
 /* The same for entries that come in any order. */
 uint32_t cuckoo_table_fill_evenly(struct cuckoo_table *table, struct key_places *places, uint32_t count);
 
-/* The class keys of the next rows, from *row on, that are in a range; `keys` has room for ENTRIES_ROOM. Returns how many,
-   0 at the end, and maybe before. */
+/* The class keys of the next rows, from *row on, that are in a range; `keys` has room for ENTRIES_ROOM. Returns how
+   many, 0 at the end, and maybe before. */
 uint32_t cuckoo_table_keys_in(const struct cuckoo_table *table, uint32_t *row, struct key_range range, uint64_t *keys);
 
 static inline uint32_t cuckoo_table_keys(const struct cuckoo_table *table, uint32_t *row, uint64_t *keys)
@@ -61,8 +61,9 @@ struct tag_translation {
 bool cuckoo_table_lists_words(const struct cuckoo_table *table);
 
 /*
- * The words of the next rows, from *row on, and the rows that they are in: whole groups of rows, while there is room for
- * all slots of one, `room` words in all. Free slots are left out, but one word more may be written. Returns how many.
+ * The words of the next rows, from *row on, and the rows that they are in: whole groups of rows, while there is room
+ * for all slots of one, `room` words in all. Free slots are left out, but one word more may be written. Returns how
+ * many.
  */
 uint32_t cuckoo_table_next_words(const struct cuckoo_table *table, uint32_t *row, uint64_t *words, uint32_t *rows,
                                  uint32_t room);

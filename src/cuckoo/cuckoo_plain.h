@@ -1,8 +1,9 @@
 /*
  * One key in a *plain* table: classes and slots have one geometry, since it is outside a series and has not spread, and
- * its stash is empty. That is what calls with one key nearly always meet. The form is known to the compiler, so that all
- * that other tables need is left out, and hash, look-up and insertion become one function without calls. What seldom
- * happens, an entry that has to be displaced above all, is a jump at the end of it, so that no registers are saved.
+ * its stash is empty. That is what calls with one key nearly always meet. The form is known to the compiler, so that
+ * all that other tables need is left out, and hash, look-up and insertion become one function without calls. What
+ * seldom happens, an entry that has to be displaced above all, is a jump at the end of it, so that no registers are
+ * saved.
  */
 #ifndef CUCKOO_CUCKOO_PLAIN_H
 #define CUCKOO_CUCKOO_PLAIN_H

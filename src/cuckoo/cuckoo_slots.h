@@ -89,7 +89,8 @@ static ALWAYS_INLINE void write_tagged_64(struct cuckoo_table *table, enum form 
     store_word(table->slots.bytes + byte, word);
 }
 
-/* Not 0 if any lane of `bucket` equals the fingerprint; the lowest bit that is set is the top of the lowest such lane. */
+/* Not 0 if any lane of `bucket` equals the fingerprint; the lowest bit that is set is the top of the lowest such
+   lane. */
 static ALWAYS_INLINE uint64_t match_lanes(uint64_t bucket, uint32_t fingerprint, uint64_t ones, uint64_t tops)
 {
     uint64_t difference = bucket ^ fingerprint * ones;
@@ -377,9 +378,9 @@ static ALWAYS_INLINE bool find_in_pair(const struct cuckoo_table *table, enum fo
 }
 
 /*
- * Into the emptier of the two buckets, which leaves fewer pairs that are both full. Which one it is cannot be predicted,
- * so there is no branch on it. Buckets of tables without tags fill from the front: of two such, the emptier is the
- * smaller number, or as full as the other. Of four bytes the last one tells whether they are full.
+ * Into the emptier of the two buckets, which leaves fewer pairs that are both full. Which one it is cannot be
+ * predicted, so there is no branch on it. Buckets of tables without tags fill from the front: of two such, the emptier
+ * is the smaller number, or as full as the other. Of four bytes the last one tells whether they are full.
  */
 struct four_bytes {
     uint32_t bucket, slots;

@@ -658,8 +658,8 @@ static ALWAYS_INLINE bool move_one(struct cuckoo_table *table, enum form form, b
     return movable && move_slot(table, form, plain, bucket, lowest_bit(movable), newcomer);
 }
 
-/* The movers of all buckets are found first, so that their memory is waited for together. When their turn comes, what is
-   in a slot may be another entry, and another one may have taken the free slot: then the next step is up to put. */
+/* The movers of all buckets are found first, so that their memory is waited for together. When their turn comes, what
+   is in a slot may be another entry, and another one may have taken the free slot: then the next step is up to put. */
 static ALWAYS_INLINE uint32_t move_for(struct cuckoo_table *table, enum form form, bool second, cuckoo_entry *entries,
                                        uint32_t count)
 {

@@ -105,16 +105,16 @@ static ALWAYS_INLINE struct place place_of_entry(cuckoo_entry entry, struct cuck
     return place_in((uint32_t)(entry >> 32), (uint32_t)entry, geometry);
 }
 
-/* How many are worked on together. Lists from whole rows end with the row that reaches this, and four more may be written
-   than are counted. */
+/* How many are worked on together. Lists from whole rows end with the row that reaches this, and four more may be
+   written than are counted. */
 #define MOST_ENTRIES 256
 #define ROWS_AT_ONCE 8
 #define ENTRIES_ROOM (MOST_ENTRIES + ROWS_AT_ONCE * 8 + 4)
 
 /*
- * Puts up to ENTRIES_ROOM entries, which must be absent, each into a full bucket of its own, from which an entry goes to
- * a free slot of its other bucket: the first step of put, for many at once. Those left are moved to the front; returns
- * how many they are.
+ * Puts up to ENTRIES_ROOM entries, which must be absent, each into a full bucket of its own, from which an entry goes
+ * to a free slot of its other bucket: the first step of put, for many at once. Those left are moved to the front;
+ * returns how many they are.
  */
 uint32_t cuckoo_table_move_for(struct cuckoo_table *table, cuckoo_entry *entries, uint32_t count);
 

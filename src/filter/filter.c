@@ -125,8 +125,8 @@ roost_status roost_filter_add_hash(roost_filter *filter, bool *changed, roost_ha
     return add_here(filter, changed, hash);
 }
 
-/* Long keys apart: a function that calls another before its last jump has to save registers, however short the key. Where
-   code is to be short, all keys go this way. */
+/* Long keys apart: a function that calls another before its last jump has to save registers, however short the key.
+   Where code is to be short, all keys go this way. */
 static __attribute__((noinline)) roost_status add_long_key(roost_filter *filter, bool *changed, const void *key,
                                                            size_t size)
 {

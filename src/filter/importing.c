@@ -23,7 +23,7 @@ bool can_import(const roost_filter *filter, const struct imported *imported)
     return (code == ROOST_BLOOM || code == ROOST_CUCKOO) && !imported_has_cuckoo(imported);
 }
 
-/* ---- journal ------------------------------------------------------------------------------------------------------ */
+/* ---- journal ----------------------------------------------------------------------------------------------------- */
 
 static void note_arrival(void *context, uint128 id)
 {
@@ -65,7 +65,7 @@ roost_status write_imported_changes(const roost_filter *filter, struct bit_write
     return status;
 }
 
-/* ---- join --------------------------------------------------------------------------------------------------------- */
+/* ---- join -------------------------------------------------------------------------------------------------------- */
 
 bool fits_with(const roost_filter *filter, const struct imported *other, uint64_t limit)
 {
@@ -191,7 +191,7 @@ bool roost_filter_get_imported_part(const roost_filter *filter, roost_imported_p
     return false;
 }
 
-/* ---- elements ----------------------------------------------------------------------------------------------------- */
+/* ---- elements ---------------------------------------------------------------------------------------------------- */
 
 bool contains_or_imported(const roost_filter *filter, const void *key, size_t size)
 {

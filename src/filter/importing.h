@@ -5,7 +5,8 @@
 #include "kind.h"
 #include "../imported/imported.h"
 
-/* Whether the kind can have these parts: Bloom parts where nothing is removed, cuckoo parts where copies are counted. */
+/* Whether the kind can have these parts: Bloom parts where nothing is removed, cuckoo parts where copies are
+   counted. */
 bool can_import(const roost_filter *filter, const struct imported *imported);
 
 /* The join of the filter's parts with `other`, in two phases (../imported/imported.h). ROOST_CORRUPT where the kind

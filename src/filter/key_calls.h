@@ -2,9 +2,10 @@
  * The calls for one key as bytes (struct filter_calls), for kinds whose call for a hash is short. Hash and call are one
  * function, which calls nothing and saves no registers: one jump from the interface to the memory of the filter.
  *
- * A key of eight bytes, a number as a rule, is hashed in line. Keys of 4 to 16 bytes have a function of their own, since
- * a longer one would save registers for all keys. All others, and those of filters with imported parts, go to filter.c,
- * which hashes them and takes the call for a hash. Where code is to be short, one function does for all short keys.
+ * A key of eight bytes, a number as a rule, is hashed in line. Keys of 4 to 16 bytes have a function of their own,
+ * since a longer one would save registers for all keys. All others, and those of filters with imported parts, go to
+ * filter.c, which hashes them and takes the call for a hash. Where code is to be short, one function does for all short
+ * keys.
  */
 #ifndef FILTER_KEY_CALLS_H
 #define FILTER_KEY_CALLS_H

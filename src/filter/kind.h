@@ -19,9 +19,9 @@
  * A function that a kind does not need is NULL where its comment says so; a group that a kind does not need is missing
  * from its table. `../frame/kinds.c` lists the kinds. Each kind's own struct begins with a `struct roost_filter`.
  *
- * A function in FOR_SERVERS is called by servers and tests alone: work in slices, estimates, invariants. A build for web
- * pages (bindings/js), where every byte is downloaded, leaves it out with -DROOST_WITHOUT_SERVERS. Merges are then done
- * in one step, and roost_filter_check must not be called.
+ * A function in FOR_SERVERS is called by servers and tests alone: work in slices, estimates, invariants. A build for
+ * web pages (bindings/js), where every byte is downloaded, leaves it out with -DROOST_WITHOUT_SERVERS. Merges are then
+ * done in one step, and roost_filter_check must not be called.
  */
 #ifndef FILTER_KIND_H
 #define FILTER_KIND_H
@@ -311,8 +311,8 @@ struct filter_kind {
  * machine can do, so that the interface is one jump away from the code that does the work.
  *
  * Those for one key as bytes have the hash in line where the kind is called most (key_calls.h), and leave what is not a
- * short key to filter.c. A filter has them in itself, so that imported parts cost other filters nothing: while there are
- * any, all keys go to filter.c (choose_key_calls).
+ * short key to filter.c. A filter has them in itself, so that imported parts cost other filters nothing: while there
+ * are any, all keys go to filter.c (choose_key_calls).
  */
 
 /* One key as bytes. */

@@ -25,8 +25,8 @@ void frame_begin_empty(struct bit_writer *writer, roost_allocator allocator);
 roost_status frame_end(struct bit_writer *writer, roost_buffer *frame, enum frame_type type, roost_status status);
 
 /*
- * The frame of a state without a copy of long arrays, for files: it refers to those of the filter, which must not change
- * meanwhile. Release the buffer; its last bytes are the checksum of the whole frame.
+ * The frame of a state without a copy of long arrays, for files: it refers to those of the filter, which must not
+ * change meanwhile. Release the buffer; its last bytes are the checksum of the whole frame.
  */
 struct frame_pieces {
     roost_buffer buffer;

@@ -1,6 +1,7 @@
 /*
- * A frame that goes to a file while it is encoded. What keeps other frames whole in memory is that they begin with their
- * length and end with a checksum over all, the length included: neither is known before the last byte of the state is.
+ * A frame that goes to a file while it is encoded. What keeps other frames whole in memory is that they begin with
+ * their length and end with a checksum over all, the length included: neither is known before the last byte of the
+ * state is.
  *
  *     1   | header, length unknown | configuration | state ...     as it is encoded, some 256 KiB at a time
  *     2   | header                 |                               over the first one, which has as many bytes

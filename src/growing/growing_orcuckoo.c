@@ -31,8 +31,9 @@
  * Any length with room will do; the filter goes on with the one that it used last. When that is full it looks for the
  * shortest, but leaves out those that have become too short for the table (tagged.c), whose entries have no slots.
  *
- * Bytes: entries are in the order of their dots (../observed/observed_bytes.c). As dots are made, lengths seldom change,
- * so classes are written as runs of one length: how many (gamma), the length (6 bits), then the bits of each prefix.
+ * Bytes: entries are in the order of their dots (../observed/observed_bytes.c). As dots are made, lengths seldom
+ * change, so classes are written as runs of one length: how many (gamma), the length (6 bits), then the bits of each
+ * prefix.
  */
 #include "growing_orcuckoo.h"
 

@@ -13,8 +13,8 @@
  *     prefix 1001..  tag 5:7    there     7 of this actor is unseen here: it comes
  *
  * Replicas that were copied from each other have most slots at the same places, and then only the buckets that differ
- * are gathered. What is in a crowd (crowd.h) is looked up entry by entry, and so is what is on the list of a filter that
- * has few entries and no table (tagged_set.c).
+ * are gathered. What is in a crowd (crowd.h) is looked up entry by entry, and so is what is on the list of a filter
+ * that has few entries and no table (tagged_set.c).
  *
  *     few come      what is to be dropped and added is listed, and nothing changes meanwhile; then it is done in place,
  *                   with room in the crowd that was reserved before, so that it cannot fail
@@ -32,7 +32,8 @@
 #define FEW_CHANGES 1024
 #define FEW_OF      16
 
-/* What one filter knows of another one's actors: an answer at a time, since entries of one actor mostly come in a row. */
+/* What one filter knows of another one's actors: an answer at a time, since entries of one actor mostly come in a
+   row. */
 struct peer_view {
     const struct observed *filter, *other;
     uint32_t number;              /* of the actor in the filter that the rest is about; NO_ACTOR at first */

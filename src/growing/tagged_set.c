@@ -178,8 +178,8 @@ static roost_status fill_table(struct prefix_table *table, const struct tagged_s
     return status;
 }
 
-/* A table takes the place of the list, with room that was reserved for so many more, and with one more unless its prefix
-   is 0. */
+/* A table takes the place of the list, with room that was reserved for so many more, and with one more unless its
+   prefix is 0. */
 static roost_status become_table(struct tagged_set *set, const roost_filter *owner, struct prefix_entry entry,
                                  uint64_t reserved, uint64_t most_bytes)
 {

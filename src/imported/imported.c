@@ -60,7 +60,7 @@
 #define SEEDS         4
 #define LARGEST_PRIME (UINT64_MAX - 58) /* that a word can hold */
 
-/* ---- parts -------------------------------------------------------------------------------------------------------- */
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
 
 bool form_is_cuckoo(roost_imported_form form)
 {
@@ -231,7 +231,7 @@ static bool part_clone(struct imported_part *copy, const struct imported_part *p
     return false;
 }
 
-/* ---- sets of parts ------------------------------------------------------------------------------------------------ */
+/* ---- sets of parts ----------------------------------------------------------------------------------------------- */
 
 void imported_free(struct imported *imported, const struct memory_account *account)
 {
@@ -361,7 +361,7 @@ bool imported_has_cuckoo(const struct imported *imported)
     return false;
 }
 
-/* ---- queries ------------------------------------------------------------------------------------------------------ */
+/* ---- queries ----------------------------------------------------------------------------------------------------- */
 
 /* The hashes of a key. Parts of one filter have the same, so those of the last part are kept. */
 struct key_hash {
@@ -482,7 +482,7 @@ uint64_t imported_count(const struct imported *imported, const void *key, size_t
     return count;
 }
 
-/* ---- removal ------------------------------------------------------------------------------------------------------ */
+/* ---- removal ----------------------------------------------------------------------------------------------------- */
 
 static void remove_slot(struct imported *imported, struct imported_part *part, uint64_t slot,
                         const struct imported_observer *observer)
@@ -533,7 +533,7 @@ roost_status imported_remove(struct imported *imported, bool *changed, const voi
     return ROOST_OK;
 }
 
-/* ---- lattice ------------------------------------------------------------------------------------------------------ */
+/* ---- lattice ----------------------------------------------------------------------------------------------------- */
 
 /* Whether all of `other` is in the first. */
 static bool includes(const struct imported *imported, const struct imported *other)
@@ -737,7 +737,7 @@ uint128 imported_digest(const struct imported *imported)
     return imported ? imported->digest : 0;
 }
 
-/* ---- report ------------------------------------------------------------------------------------------------------- */
+/* ---- report ------------------------------------------------------------------------------------------------------ */
 
 uint64_t imported_memory(const struct imported *imported)
 {

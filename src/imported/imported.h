@@ -1,6 +1,6 @@
 /*
- * Imported parts: arrays of RedisBloom's and valkey-bloom's filters, kept as they are (include/roost/imported.h). `imported.c` has the
- * lattice and the argument, `imported_bytes.c` the bytes.
+ * Imported parts: arrays of RedisBloom's and valkey-bloom's filters, kept as they are (include/roost/imported.h).
+ * `imported.c` has the lattice and the argument, `imported_bytes.c` the bytes.
  */
 #ifndef IMPORTED_IMPORTED_H
 #define IMPORTED_IMPORTED_H
@@ -66,9 +66,9 @@ roost_status imported_remove(struct imported *imported, bool *changed, const voi
                              const struct memory_account *account, const struct imported_observer *observer);
 
 /*
- * The join in two phases: `prepare` does all that can fail, and `joined` borrows memory of `mine` until it is committed,
- * which frees what is left of `mine`, or abandoned. `other` must live until then. Either may be NULL. Where `shares`,
- * `joined` shares the new parts with `other`: may_share.
+ * The join in two phases: `prepare` does all that can fail, and `joined` borrows memory of `mine` until it is
+ * committed, which frees what is left of `mine`, or abandoned. `other` must live until then. Either may be NULL. Where
+ * `shares`, `joined` shares the new parts with `other`: may_share.
  */
 struct imported_join {
     struct imported *mine, *joined;

@@ -17,7 +17,7 @@
 #define LEAST_BYTES 8 /* of a part */
 #define ROOM_BEHIND 256
 
-/* ---- writing ------------------------------------------------------------------------------------------------------ */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 static void write_id(struct bit_writer *writer, uint128 id)
 {
@@ -83,7 +83,7 @@ void imported_write_part(const struct imported *imported, size_t part, struct bi
     write_whole(&imported->parts[part], writer);
 }
 
-/* ---- deltas ------------------------------------------------------------------------------------------------------- */
+/* ---- deltas ------------------------------------------------------------------------------------------------------ */
 
 static int by_part_and_slot(const void *left, const void *right)
 {
@@ -151,7 +151,7 @@ roost_status imported_write_changes(const struct imported *imported, struct bit_
     return ROOST_OK;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static roost_status read_content(struct imported_part *part, struct bit_reader *reader,
                                  const roost_allocator *allocator)

@@ -49,7 +49,7 @@ static uint16_t low_part(uint64_t slot)
     return (uint16_t)slot;
 }
 
-/* ---- pages -------------------------------------------------------------------------------------------------------- */
+/* ---- pages ------------------------------------------------------------------------------------------------------- */
 
 static size_t bytes_for(uint32_t room)
 {
@@ -155,7 +155,7 @@ static uint32_t room_for(uint32_t count)
     return room;
 }
 
-/* ---- life --------------------------------------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------------------------------------- */
 
 void slot_set_release(struct slot_set *set, const struct memory_account *account)
 {
@@ -204,7 +204,7 @@ void slot_set_move(struct slot_set *set, const struct memory_mover *mover)
         set->pages[i].page = block_moved(mover, &set->pages[i].page->block);
 }
 
-/* ---- queries ------------------------------------------------------------------------------------------------------ */
+/* ---- queries ----------------------------------------------------------------------------------------------------- */
 
 /* Where the page is, or would be. */
 static size_t place_of(const struct slot_set *set, uint64_t number)
@@ -237,7 +237,7 @@ bool slot_set_includes(const struct slot_set *set, const struct slot_set *other)
     return true;
 }
 
-/* ---- changes ------------------------------------------------------------------------------------------------------ */
+/* ---- changes ----------------------------------------------------------------------------------------------------- */
 
 static bool reserve_page(struct slot_set *set, const roost_allocator *allocator)
 {
@@ -305,7 +305,7 @@ void slot_set_put(struct slot_set *set, uint64_t slot)
     set->sum += hash_number(set->seed, slot);
 }
 
-/* ---- walks -------------------------------------------------------------------------------------------------------- */
+/* ---- walks ------------------------------------------------------------------------------------------------------- */
 
 bool slot_walk_next(const struct slot_set *set, struct slot_walk *walk)
 {
@@ -335,7 +335,7 @@ bool slot_walk_next_beyond(const struct slot_set *set, struct slot_walk *walk, c
     return false;
 }
 
-/* ---- report ------------------------------------------------------------------------------------------------------- */
+/* ---- report ------------------------------------------------------------------------------------------------------ */
 
 uint64_t slot_set_memory(const struct slot_set *set)
 {

@@ -1,7 +1,7 @@
 /*
- * What two observed-remove filters compare when cursors were lost (src/sync). The dots that both have seen are numbered:
- * the position of an entry is the rank of its dot among them. Here positions are summed up by ranges, entries are found
- * by their positions, and those that the other side has removed are dropped.
+ * What two observed-remove filters compare when cursors were lost (src/sync). The dots that both have seen are
+ * numbered: the position of an entry is the rank of its dot among them. Here positions are summed up by ranges, entries
+ * are found by their positions, and those that the other side has removed are dropped.
  */
 #include "rank_map.h"
 

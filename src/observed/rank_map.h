@@ -1,6 +1,6 @@
 /*
- * Dots by number. A causal context, in its order, gives each of its dots a rank: 0, 1, 2 ... Frames name dots by rank, and
- * replicas that compare what they hold sum up ranks. The map gives the rank of each entry of a filter.
+ * Dots by number. A causal context, in its order, gives each of its dots a rank: 0, 1, 2 ... Frames name dots by rank,
+ * and replicas that compare what they hold sum up ranks. The map gives the rank of each entry of a filter.
  */
 #ifndef OBSERVED_RANK_MAP_H
 #define OBSERVED_RANK_MAP_H

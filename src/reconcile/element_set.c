@@ -152,8 +152,8 @@ static void sort_radix(struct element *elements, size_t count, unsigned bits)
 
 /*
  * Hashes are evenly spread, so there is a quicker way, with a second array: the elements are dealt out by their first
- * digit into parts that fit the cache, and those by a digit of about as many values as there are elements, back to where
- * they came from. Then each is next to where it belongs. Parts where that is not so are left to the radix.
+ * digit into parts that fit the cache, and those by a digit of about as many values as there are elements, back to
+ * where they came from. Then each is next to where it belongs. Parts where that is not so are left to the radix.
  */
 #define EVEN_BITS    10
 #define MOST_ALIKE   12

@@ -190,7 +190,8 @@ void cell_starts_afresh(struct roost_reconcile *session, struct cell *cell);
 #define MOST_RESTARTS 8
 
 roost_status reported_append(struct roost_reconcile *session, struct reported reported);
-/* What cells have forgotten (cell->forgotten) is no longer reported: one pass, however many cells of a message it is. */
+/* What cells have forgotten (cell->forgotten) is no longer reported: one pass, however many cells of a message it
+   is. */
 void reported_forget(struct exact *exact);
 
 /* ---- exact_sketch.c --------------------------------------------------------------------------------------------- */

@@ -16,9 +16,9 @@
  * was damaged, cut, replaced or forged on the way, with the right seal or without: an error, or still the exact result;
  * the weights that are compared at the end are keyed hashes of the keys, and cannot be forged without knowing the keys.
  * An attacker who rewrites all messages can impersonate a peer that holds keys which the attacker knows, or none, and a
- * peer may claim to hold any keys: then the result is that for the claimed set. It is one that some set would give (`fits_peer`: keys
- * here, less those only here, plus those only there, are the peer's), it names no key that is not here, and it costs no
- * more than stated above.
+ * peer may claim to hold any keys: then the result is that for the claimed set. It is one that some set would give
+ * (`fits_peer`: keys here, less those only here, plus those only there, are the peer's), it names no key that is not
+ * here, and it costs no more than stated above.
  */
 #include "reconcile.h"
 

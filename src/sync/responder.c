@@ -43,8 +43,8 @@
 
 #include <string.h>
 
-/* Differences that one step of a job resolves: each may have to copy a segment that the filter shares with another copy.
-   Bytes of the chunks of a state that it merges. */
+/* Differences that one step of a job resolves: each may have to copy a segment that the filter shares with another
+   copy. Bytes of the chunks of a state that it merges. */
 #define RESOLVED_IN_A_STEP 64
 #define RECORDS_AT_ONCE    2048 /* of the journal */
 #define MERGED_IN_A_STEP   ((size_t)4 << 10)

@@ -1,15 +1,16 @@
 /*
  * Locks. An object of the library is for one thread at a time, or for several that only read. Two kinds of calls:
  *
- *     short     add, `in`, discard: keep the GIL from beginning to end. That is their lock; they look whether a long call
- *               is under way, and take nothing
+ *     short     add, `in`, discard: keep the GIL from beginning to end. That is their lock; they look whether a long
+ *               call is under way, and take nothing
  *     long      batches, merges, frames, files: take the object, release the GIL, work, acquire the GIL, give it back
  *
  * So a short call pays two loads, and any number of threads look up batches in one filter at the same time.
  *
- * The fields change only in the hands of a thread that has both the GIL and the mutex. A thread that waits has the mutex
- * without the GIL, and no thread asks for the GIL while it has the mutex: so nobody waits in a circle. Whoever has waited
- * tries again from the beginning, because the object may have been taken, or closed, before it got the GIL back.
+ * The fields change only in the hands of a thread that has both the GIL and the mutex. A thread that waits has the
+ * mutex without the GIL, and no thread asks for the GIL while it has the mutex: so nobody waits in a circle. Whoever
+ * has waited tries again from the beginning, because the object may have been taken, or closed, before it got the GIL
+ * back.
  *
  * A call that needs two objects takes both at once or none. While a thread waits to change an object, no new long call
  * begins to read it.

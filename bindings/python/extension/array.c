@@ -1,6 +1,6 @@
 /*
- * An array is a batch without objects: its items are read from where they are. What an item is as a key follows from what it
- * would be as an object of Python, so that `5 in filter` finds the 5 of an array, whatever its type:
+ * An array is a batch without objects: its items are read from where they are. What an item is as a key follows from
+ * what it would be as an object of Python, so that `5 in filter` finds the 5 of an array, whatever its type:
  *
  *     format                     item as a key
  *     b B h H i I l L q Q n N    the number, as 8 bytes (an int32 is widened); bool is no number here
@@ -8,12 +8,12 @@
  *     5w (numpy U5)              the text as UTF-8, without the NULs at the end
  *     B, two dimensions          each row is a key: shape (n, 16) for n keys of 16 bytes
  *
- * An array of 8-byte numbers in the order of this machine is the usual case: its keys are pointers into it. Other numbers are
- * widened in blocks. Steps (array[::2]) and the other order of bytes work as well. Floating-point numbers are refused, as a
- * float is.
+ * An array of 8-byte numbers in the order of this machine is the usual case: its keys are pointers into it. Other
+ * numbers are widened in blocks. Steps (array[::2]) and the other order of bytes work as well. Floating-point numbers
+ * are refused, as a float is.
  *
- * The memory belongs to the object while the buffer is held: nobody resizes it. Another thread may write to it meanwhile;
- * then a key is some mixture, but every byte is read once and within bounds.
+ * The memory belongs to the object while the buffer is held: nobody resizes it. Another thread may write to it
+ * meanwhile; then a key is some mixture, but every byte is read once and within bounds.
  */
 #include "array.h"
 
@@ -26,7 +26,7 @@ bool is_array(PyObject *object)
            !PyByteArray_Check(object);
 }
 
-/* ---- what it consists of ------------------------------------------------------------------------------------------- */
+/* ---- what it consists of ----------------------------------------------------------------------------------------- */
 
 static bool refuse_format(const char *format)
 {
@@ -126,7 +126,7 @@ void array_release(struct array *array)
     PyBuffer_Release(&array->buffer);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t load_number(const struct array *array, const char *item)
 {

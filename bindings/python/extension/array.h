@@ -26,8 +26,8 @@ bool is_array(PyObject *object);
 bool array_open(struct array *array, PyObject *object);
 void array_release(struct array *array);
 
-/* Makes up to `most` keys, which point into the array, to `numbers` or to `text`. Needs no GIL. Returns how many, and 0 at
-   the end, or where a text is invalid. */
+/* Makes up to `most` keys, which point into the array, to `numbers` or to `text`. Needs no GIL. Returns how many, and 0
+   at the end, or where a text is invalid. */
 size_t array_read(struct array *array, roost_bytes *keys, uint64_t *numbers, char *text, size_t most);
 
 /* Whether all went well; else sets an exception. */

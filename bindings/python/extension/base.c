@@ -20,7 +20,7 @@
 #include "replica.h"
 #include "sync.h"
 
-/* ---- the end ------------------------------------------------------------------------------------------------------- */
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 static void release(struct replica *self)
 {
@@ -99,7 +99,7 @@ static void replica_dealloc(PyObject *object)
     Py_DECREF(type);
 }
 
-/* ---- properties ------------------------------------------------------------------------------------------------------ */
+/* ---- properties -------------------------------------------------------------------------------------------------- */
 
 static PyObject *get_closed(PyObject *object, void *closure)
 {
@@ -122,7 +122,7 @@ static PyObject *get_path(PyObject *object, void *closure)
     return path;
 }
 
-/* ---- the type ---------------------------------------------------------------------------------------------------------- */
+/* ---- the type ---------------------------------------------------------------------------------------------------- */
 
 static PyMethodDef methods[] = {
     {"_close", replica_close, METH_NOARGS, "Frees the filter, and unlocks its file; what was not saved is lost."},

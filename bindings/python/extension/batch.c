@@ -1,12 +1,13 @@
 /*
  * Batches. Keys come from two places:
  *
- *     iterable    list, tuple, generator ...    up to 1,024 objects are made to keys with the GIL; then the call, without it
+ *     iterable    list, tuple, generator ...    up to 1,024 objects are made to keys with the GIL; then the call,
+ *                                               without it
  *     array       array.array, numpy ...        read where they are, all of it without the GIL (array.c)
  *
- * The object is taken only while the library works on it, never while Python code runs: an iterable may add to the filter
- * that it is added to. The keys of a block hold references to their objects, so that a list which another thread empties
- * does not matter; buffers other than bytes are copied for the same reason.
+ * The object is taken only while the library works on it, never while Python code runs: an iterable may add to the
+ * filter that it is added to. The keys of a block hold references to their objects, so that a list which another thread
+ * empties does not matter; buffers other than bytes are copied for the same reason.
  *
  * Where a call fails in the middle, as with a full filter, the keys before it stay, and the text says how many.
  */
@@ -22,7 +23,7 @@
 #define AHEAD      24 /* objects between the one that is worked on and the one that is fetched */
 #define CACHE_LINE 64
 
-/* ---- blocks of objects ---------------------------------------------------------------------------------------------- */
+/* ---- blocks of objects ------------------------------------------------------------------------------------------- */
 
 /* Not on the stack: an iterable may call a batch whose iterable calls a batch, as deep as Python allows. */
 struct block {
@@ -111,7 +112,7 @@ static void empty_block(struct block *block)
     block->count = 0;
 }
 
-/* ---- where objects come from ------------------------------------------------------------------------------------------ */
+/* ---- where objects come from ------------------------------------------------------------------------------------- */
 
 struct objects {
     PyObject *list, *tuple, *iterator; /* one of them */
@@ -178,7 +179,7 @@ static bool fill_block(struct block *block, struct objects *objects)
     return !PyErr_Occurred();
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------------ */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 struct tally {
     uint64_t done, yes;
@@ -260,7 +261,7 @@ static bool run_objects(const struct batch *batch, PyObject *keys, PyObject *lis
     return fine;
 }
 
-/* ---- arrays ------------------------------------------------------------------------------------------------------------ */
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
 /* Without the GIL. `all`, if not NULL, has a place for each key. */
 static roost_status call_with_array(const struct batch *batch, struct array *array, bool *all, struct tally *tally,
@@ -329,7 +330,7 @@ static PyObject *count_of_array(const struct batch *batch, PyObject *keys)
     return fine ? PyLong_FromUnsignedLongLong(tally.yes) : NULL;
 }
 
-/* ---- both ---------------------------------------------------------------------------------------------------------------- */
+/* ---- both -------------------------------------------------------------------------------------------------------- */
 
 PyObject *batch_count(const struct batch *batch, PyObject *keys)
 {
@@ -350,7 +351,7 @@ PyObject *batch_answers(const struct batch *batch, PyObject *keys)
     return list;
 }
 
-/* ---- without an object ----------------------------------------------------------------------------------------------------- */
+/* ---- without an object ------------------------------------------------------------------------------------------- */
 
 static bool each_of_array(PyObject *keys, batch_taker *take, void *context)
 {

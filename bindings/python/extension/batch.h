@@ -8,8 +8,9 @@
 #define KEYS_AT_ONCE 1024
 
 /*
- * What is done with keys, at most KEYS_AT_ONCE of them a call. It runs with the object taken, and without the GIL. `answers`
- * has a place for each key; `*done` is how many were dealt with, and is `count` unless the status says otherwise.
+ * What is done with keys, at most KEYS_AT_ONCE of them a call. It runs with the object taken, and without the GIL.
+ * `answers` has a place for each key; `*done` is how many were dealt with, and is `count` unless the status says
+ * otherwise.
  */
 typedef roost_status batch_call(roost_filter *filter, bool *answers, size_t *done, const roost_bytes *keys,
                                 size_t count, uint64_t time);

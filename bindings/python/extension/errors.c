@@ -18,7 +18,8 @@
  *     SYSTEM                             OSError (Python's own), with errno and the name of the file
  *     BUSY                               BusyError                          BlockingIOError
  *
- * The texts are the library's (roost_status_text, roost_file_get_error); what the binding knows besides follows a colon.
+ * The texts are the library's (roost_status_text, roost_file_get_error); what the binding knows besides follows a
+ * colon.
  */
 #include "errors.h"
 

@@ -17,7 +17,8 @@ PyObject *raise_status_with(roost_status status, const char *format, ...);
 /* The filters have different configurations; the text names the first difference. */
 PyObject *raise_mismatch(const roost_config *ours, const roost_config *theirs);
 
-/* What a call with a file returned: the text is that of the file, the name is `path`. An exception that is set stays. */
+/* What a call with a file returned: the text is that of the file, the name is `path`. An exception that is set
+   stays. */
 PyObject *raise_file(const roost_file *file, roost_status status, PyObject *path);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Files. An object with a file owns a roost_file, which owns the filter and the lock: from open_file to _close, no other
- * process changes the file.
+ * Files. An object with a file owns a roost_file, which owns the filter and the lock: from open_file to _close, no
+ * other process changes the file.
  *
  *     mode      file is there           file is not there        lock
  *     r         loaded                  FileNotFoundError        none; a replica of its own, not to be changed
@@ -9,11 +9,11 @@
  *     x         FileExistsError         created                  exclusive
  *     w         replaced                created                  exclusive
  *
- * Where a file is created or replaced, `fresh` is an object that the package made with the options of the caller; it gets
- * the file. Else there is a new object of the class that fits.
+ * Where a file is created or replaced, `fresh` is an object that the package made with the options of the caller; it
+ * gets the file. Else there is a new object of the class that fits.
  *
- * Waiting for a lock, and reading and writing, may take long: the GIL is released, and a signal handler that raises, as that
- * of Ctrl-C does, ends the call with its exception.
+ * Waiting for a lock, and reading and writing, may take long: the GIL is released, and a signal handler that raises, as
+ * that of Ctrl-C does, ends the call with its exception.
  */
 #include "file.h"
 
@@ -33,7 +33,7 @@ static bool is_interrupted(void *context)
     return interrupted;
 }
 
-/* ---- save --------------------------------------------------------------------------------------------------------- */
+/* ---- save -------------------------------------------------------------------------------------------------------- */
 
 bool file_save(struct replica *self)
 {
@@ -83,7 +83,7 @@ PyObject *file_save_method(PyObject *object, PyObject *none)
     Py_RETURN_NONE;
 }
 
-/* ---- open --------------------------------------------------------------------------------------------------------- */
+/* ---- open -------------------------------------------------------------------------------------------------------- */
 
 struct opening {
     roost_file *file;

@@ -15,8 +15,8 @@ PyObject *file_set_peer(PyObject *self, PyObject *arguments);
 PyObject *file_open(PyObject *module, PyObject *arguments);
 
 /*
- * Before state leaves an object with a file: saves it, if it has changed. Else a file that is not saved later, because the
- * process died or the caller changed its mind, would use the same dots and cursors for other changes. False with an
+ * Before state leaves an object with a file: saves it, if it has changed. Else a file that is not saved later, because
+ * the process died or the caller changed its mind, would use the same dots and cursors for other changes. False with an
  * exception. Nothing for objects without a file.
  */
 bool file_settle(struct replica *self);

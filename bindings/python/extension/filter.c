@@ -1,6 +1,6 @@
 /*
- * Filter: sets of keys. The calls with one key are the hot ones: they are type slots and METH_O, take no lock and make no
- * object (keys.c, access.c), so that `key in filter` is a hash, a look-up, and what Python takes to get there.
+ * Filter: sets of keys. The calls with one key are the hot ones: they are type slots and METH_O, take no lock and make
+ * no object (keys.c, access.c), so that `key in filter` is a hash, a look-up, and what Python takes to get there.
  *
  *     add(key)              True if the key is new
  *     update(keys)          how many were new
@@ -10,7 +10,8 @@
  *     discard(key)          True if it was there
  *     remove_many(keys)     how many were there
  *
- * What the constructor takes here are the fields of roost_config as numbers; names, defaults and complaints are the package's.
+ * What the constructor takes here are the fields of roost_config as numbers; names, defaults and complaints are the
+ * package's.
  */
 #include "filter.h"
 
@@ -47,7 +48,7 @@ static int filter_init(PyObject *object, PyObject *arguments, PyObject *keywords
     return replica_make(as_replica(object), &config);
 }
 
-/* ---- one key ------------------------------------------------------------------------------------------------------- */
+/* ---- one key ----------------------------------------------------------------------------------------------------- */
 
 static PyObject *filter_add(PyObject *object, PyObject *item)
 {
@@ -136,7 +137,7 @@ static PyObject *filter_remove_one(PyObject *object, PyObject *item)
     return changed < 0 ? NULL : PyBool_FromLong(changed);
 }
 
-/* ---- dots ------------------------------------------------------------------------------------------------------------ */
+/* ---- dots -------------------------------------------------------------------------------------------------------- */
 
 static PyObject *filter_add_dot(PyObject *object, PyObject *item)
 {
@@ -170,7 +171,7 @@ static PyObject *filter_remove_dot(PyObject *object, PyObject *arguments)
     return filter ? PyBool_FromLong(changed) : NULL;
 }
 
-/* ---- many keys --------------------------------------------------------------------------------------------------------- */
+/* ---- many keys --------------------------------------------------------------------------------------------------- */
 
 static roost_status add_many(roost_filter *filter, bool *answers, size_t *done, const roost_bytes *keys, size_t count,
                              uint64_t time)
@@ -214,7 +215,7 @@ static PyObject *filter_remove_many(PyObject *object, PyObject *keys)
     return batch_count(&(struct batch){as_replica(object), TO_CHANGE, remove_many, 0}, keys);
 }
 
-/* ---- the type ------------------------------------------------------------------------------------------------------------ */
+/* ---- the type ---------------------------------------------------------------------------------------------------- */
 
 static PyMethodDef methods[] = {
     {"add", filter_add, METH_O,

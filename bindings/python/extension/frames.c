@@ -1,8 +1,9 @@
 /*
  * Frames go out as `bytes` and come in as any buffer; all of one is validated before there is an object.
  *
- * A cursor is sixteen opaque bytes, the two numbers of roost_cursor in little-endian order: so it can be stored, pickled
- * and compared, and no cursor that is held keeps anything else alive. None stands for the cursor that is all zero.
+ * A cursor is sixteen opaque bytes, the two numbers of roost_cursor in little-endian order: so it can be stored,
+ * pickled and compared, and no cursor that is held keeps anything else alive. None stands for the cursor that is all
+ * zero.
  */
 #include "frames.h"
 
@@ -71,7 +72,7 @@ PyObject *frames_decode_any(PyObject *module, PyObject *arguments)
     return filter ? replica_adopt(replica_class(roost_filter_get_config(filter)->kind), filter) : NULL;
 }
 
-/* ---- deltas ---------------------------------------------------------------------------------------------------------- */
+/* ---- deltas ------------------------------------------------------------------------------------------------------ */
 
 static PyObject *cursor_to_bytes(const roost_cursor *cursor)
 {

@@ -1,19 +1,20 @@
 /*
- * What is a key? The library knows bytes alone, so each type of Python has one mapping to bytes, the same in every call:
+ * What is a key? The library knows bytes alone, so each type of Python has one mapping to bytes, the same in every
+ * call:
  *
  *     str                        its UTF-8                                   "swift" -> 73 77 69 66 74
  *     bytes, bytearray, ...      these bytes (any contiguous buffer)
  *     int, and what has          8 bytes, little-endian, two's complement    5  -> 05 00 00 00 00 00 00 00
  *     __index__ (numpy.int32)    from -2**63 to 2**64 - 1                    -1 -> ff ff ff ff ff ff ff ff
  *
- * So "swift" and b"swift" are one key, as they are to the program and to a server; -1 and 2**64 - 1 are one key, too; and
- * 5 is another key than "5". Eight bytes are what a C program gets that passes the address of a uint64_t, and what an
- * array of numbers consists of: an array needs no conversion (batch.c).
+ * So "swift" and b"swift" are one key, as they are to the program and to a server; -1 and 2**64 - 1 are one key, too;
+ * and 5 is another key than "5". Eight bytes are what a C program gets that passes the address of a uint64_t, and what
+ * an array of numbers consists of: an array needs no conversion (batch.c).
  *
  * A float, a tuple or None is no key: there would be several ways to write it as bytes, and other programs have theirs.
  *
- * The usual types are found by a comparison of pointers, and no object is made for a key: a str that is ASCII has its UTF-8
- * inside, others keep theirs once it was made.
+ * The usual types are found by a comparison of pointers, and no object is made for a key: a str that is ASCII has its
+ * UTF-8 inside, others keep theirs once it was made.
  */
 #include "keys.h"
 

@@ -6,8 +6,8 @@
  *     a <= b        b has everything that a has               False for two that each have something
  *     a == b        equal configurations and equal states     never an error
  *
- * A merge of two configurations raises MismatchError and changes nothing, and so does their order. With itself an object
- * is equal, and a merge with itself changes nothing: it would otherwise be taken twice.
+ * A merge of two configurations raises MismatchError and changes nothing, and so does their order. With itself an
+ * object is equal, and a merge with itself changes nothing: it would otherwise be taken twice.
  */
 #include "merging.h"
 
@@ -20,7 +20,7 @@ static bool is_replica(PyObject *object)
     return PyObject_TypeCheck(object, replica_type);
 }
 
-/* ---- merge --------------------------------------------------------------------------------------------------------- */
+/* ---- merge ------------------------------------------------------------------------------------------------------- */
 
 static bool raised(roost_status status, const roost_filter *ours, const roost_filter *theirs)
 {
@@ -161,7 +161,7 @@ PyObject *merging_transfer(PyObject *object, PyObject *none)
     return status == ROOST_OK ? PyBool_FromLong(changed) : raise_status(status);
 }
 
-/* ---- copies -------------------------------------------------------------------------------------------------------- */
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 const char merging_copy_documentation[] =
     "copy($self, /)\n--\n\n"
@@ -188,7 +188,7 @@ PyObject *merging_deep_copy(PyObject *object, PyObject *memo)
     return merging_copy(object, NULL);
 }
 
-/* ---- order --------------------------------------------------------------------------------------------------------- */
+/* ---- order ------------------------------------------------------------------------------------------------------- */
 
 static bool find_order(struct replica *a, roost_order *order, struct replica *b)
 {

@@ -5,8 +5,8 @@
  *     module.c       this file
  *     keys.c         one object as a key               array.c, batch.c   many
  *     access.c       who may use an object             errors.c           exceptions
- *     replica.c      filters as objects                base.c             what all can do, with merging.c, frames.c, info.c,
- *                                                                         file.c and sync.c
+ *     replica.c      filters as objects                base.c             what all can do, with merging.c, frames.c,
+ *                                                                         info.c, file.c and sync.c
  *     filter.c, window.c                               reconcile.c        sessions
  *
  * Classes and exceptions are static variables: the module is for one interpreter of a process.

@@ -1,7 +1,8 @@
 /*
  * One side of a reconciliation, as messages:
  *
- *     Session(keys, message, method, multiset)       message None: the initiator; else the responder of this first message
+ *     Session(keys, message, method, multiset)       message None: the initiator; else the responder of this first
+ *                                                    message
  *     next(received)                                 the next message, or None
  *     differences()                                  [(index, here, there), ...]: places in `keys`
  *
@@ -38,7 +39,7 @@ static bool begin(struct session *self)
     return !PyErr_Occurred();
 }
 
-/* ---- the beginning --------------------------------------------------------------------------------------------------- */
+/* ---- the beginning ----------------------------------------------------------------------------------------------- */
 
 static roost_status add_keys(void *context, const roost_bytes *keys, size_t count)
 {
@@ -91,7 +92,7 @@ static void session_dealloc(PyObject *object)
     Py_DECREF(type);
 }
 
-/* ---- messages ------------------------------------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 /* (message or None, status text or None): a message is to be sent also where the session has failed. */
 static PyObject *session_next(PyObject *object, PyObject *argument)

@@ -15,7 +15,7 @@
 PyTypeObject *replica_type;
 static PyTypeObject *class_of_filters, *class_of_windows, *class_of_counters;
 
-/* ---- access -------------------------------------------------------------------------------------------------------- */
+/* ---- access ------------------------------------------------------------------------------------------------------ */
 
 static bool may_use(const struct replica *self, bool writing)
 {
@@ -73,7 +73,7 @@ bool replica_begin_two(struct replica *self, enum use use, struct replica *other
     return false;
 }
 
-/* ---- the beginning -------------------------------------------------------------------------------------------------- */
+/* ---- the beginning ----------------------------------------------------------------------------------------------- */
 
 roost_environment replica_environment(uint64_t limit)
 {
@@ -158,7 +158,7 @@ bool replica_fits(PyTypeObject *type, roost_kind kind)
     return false;
 }
 
-/* ---- small things ---------------------------------------------------------------------------------------------------- */
+/* ---- small things ------------------------------------------------------------------------------------------------ */
 
 bool get_frozen(Py_buffer *buffer, PyObject *object)
 {

@@ -26,7 +26,7 @@ static inline struct replica *as_replica(PyObject *object)
     return (struct replica *)object;
 }
 
-/* ---- short calls, which keep the GIL; NULL with an exception if the object is closed ------------------------------ */
+/* ---- short calls, which keep the GIL; NULL with an exception if the object is closed ----------------------------- */
 
 roost_filter *replica_wait(struct replica *self, bool writing);
 
@@ -43,7 +43,7 @@ static inline roost_filter *replica_change(struct replica *self)
     return self->filter;
 }
 
-/* ---- long calls: false with an exception --------------------------------------------------------------------------- */
+/* ---- long calls: false with an exception ------------------------------------------------------------------------- */
 
 enum use {
     TO_READ,
@@ -58,7 +58,7 @@ void replica_end(struct replica *self, enum use use);
 /* Takes two objects, which are not the same one: `self` to read or to change, `other` to read. */
 bool replica_begin_two(struct replica *self, enum use use, struct replica *other);
 
-/* ---- life --------------------------------------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------------------------------------- */
 
 /* A new object without a filter. */
 PyObject *replica_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords);
@@ -76,10 +76,11 @@ bool replica_fits(PyTypeObject *type, roost_kind kind);
 /* Makes the filter of a new object; the work of __init__. -1 with an exception. */
 int replica_make(struct replica *self, const roost_config *config);
 
-/* The environment of all filters: the memory of this machine is the limit, unless `limit` is another one; 0: none given. */
+/* The environment of all filters: the memory of this machine is the limit, unless `limit` is another one; 0: none
+   given. */
 roost_environment replica_environment(uint64_t limit);
 
-/* ---- time: windows and counters ------------------------------------------------------------------------------------- */
+/* ---- time: windows and counters ---------------------------------------------------------------------------------- */
 
 /* The time of this machine, in microseconds. */
 uint64_t present_time(void);
@@ -93,8 +94,8 @@ static inline void tell_time(roost_filter *filter)
 /* Before a merge: a window takes in nothing that is more than a day ahead of this machine. Other kinds: nothing. */
 void distrust_the_future(roost_filter *filter);
 
-/* The buffer of an object, for a call that decodes it without the GIL; false with an exception. What is no `bytes` is copied:
-   another thread may write to it meanwhile, and a decoder reads some bytes twice. */
+/* The buffer of an object, for a call that decodes it without the GIL; false with an exception. What is no `bytes` is
+   copied: another thread may write to it meanwhile, and a decoder reads some bytes twice. */
 bool get_frozen(Py_buffer *buffer, PyObject *object);
 
 /* Bytes of a call of the library, as an object; releases the buffer. */

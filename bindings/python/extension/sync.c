@@ -7,8 +7,8 @@
  *     request = sync.next(reply)          ... until it returns None
  *     sync.result(), sync.memory()
  *
- * The library's roost_sync keeps a pointer to the filter. So Sync keeps the object alive and holds it for the time of each
- * call; an object that is closed ends the exchanges that are in its list, which then refuse to go on.
+ * The library's roost_sync keeps a pointer to the filter. So Sync keeps the object alive and holds it for the time of
+ * each call; an object that is closed ends the exchanges that are in its list, which then refuse to go on.
  */
 #include "sync.h"
 
@@ -64,7 +64,7 @@ PyObject *sync_reply(PyObject *object, PyObject *message)
     return bytes;
 }
 
-/* ---- the initiator ------------------------------------------------------------------------------------------------- */
+/* ---- the initiator ----------------------------------------------------------------------------------------------- */
 
 static void link_sync(struct sync *self, struct replica *replica)
 {

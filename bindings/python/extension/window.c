@@ -1,9 +1,9 @@
 /*
- * Windows and counters: additions have a time, in microseconds since 1970, as for the program. Here each method takes the time
- * as its last argument, None for the clock of this machine; the package turns seconds and datetimes into it.
+ * Windows and counters: additions have a time, in microseconds since 1970, as for the program. Here each method takes
+ * the time as its last argument, None for the clock of this machine; the package turns seconds and datetimes into it.
  *
- * A time that cannot be right raises ClockError: older than the window, or more than a month ahead of all known ones. After a
- * longer silence the caller says resume, and this machine's clock is believed.
+ * A time that cannot be right raises ClockError: older than the window, or more than a month ahead of all known ones.
+ * After a longer silence the caller says resume, and this machine's clock is believed.
  */
 #include "window.h"
 
@@ -64,7 +64,7 @@ static void begin_additions(roost_filter *filter, bool resume)
         roost_window_set_latest(filter, 0);
 }
 
-/* ---- windows --------------------------------------------------------------------------------------------------------- */
+/* ---- windows ----------------------------------------------------------------------------------------------------- */
 
 static PyObject *window_add(PyObject *object, PyObject *const *arguments, Py_ssize_t count)
 {
@@ -159,7 +159,7 @@ static PyObject *window_contains_many(PyObject *object, PyObject *arguments)
     return batch_answers(&batch, keys);
 }
 
-/* ---- counters ---------------------------------------------------------------------------------------------------------- */
+/* ---- counters ---------------------------------------------------------------------------------------------------- */
 
 static PyObject *raise_increment(roost_status status)
 {
@@ -207,7 +207,7 @@ static PyObject *counter_number(PyObject *object)
     return counter_value(object, NULL);
 }
 
-/* ---- the types ----------------------------------------------------------------------------------------------------------- */
+/* ---- the types --------------------------------------------------------------------------------------------------- */
 
 static PyMethodDef window_methods[] = {
     {"_add", METHOD(window_add), METH_FASTCALL, "_add(key, time, resume): whether the key is new."},
