@@ -10,11 +10,17 @@ const here = dirname(fileURLToPath(import.meta.url));
 const joined = (path) => readFileSync(path, 'utf8').replace(/^import .*;\n/gm, '').replace(/^export \{.*\};\n/gm, '').replace(/^export (?=class|function|const|async)/gm, '');
 const part = (names, files) => `const { ${names} } = (() => {\n${files.map(joined).join('\n')}\nreturn { ${names} };\n})();\n`;
 const wasm = readFileSync(join(folder, 'roost.wasm')).toString('base64');
+// In this order: each part comes after those that it imports.
+const parts = {
+  exact: 'ExactSet, ExactTimes, ExactCounter', typed: 'stateOf, changeOf', measure: 'measure',
+  simulation: 'World, MODES, ACTS, MOST_ACTS, MOST_TYPED, UNIVERSE, BEFORE, keyOf, wellFormed', scenarios: 'SCENARIOS', address: 'toAddress, fromAddress, optionsOf',
+  frames: 'marksOf', dom: '$, make, put, write, colour, grouped, size, rate, listed, agrees', map: 'drawMap, updateMap',
+  cells: 'drawLegend, readMarks, drawPicture, updateTip, makeInspectable, forgetCell, drawn', cards: 'drawCards, updateCards', figures: 'updateFigures',
+};
 const script = [
   `const WASM = '${wasm}';\n`,
   part('load', ['instance.js', 'options.js', 'load.js'].map((name) => join(folder, name))),
-  part('World, MODES, UNIVERSE, BEFORE, keyOf, toAddress, fromAddress', [join(here, 'simulation.js')]),
-  part('marksOf', [join(here, 'frames.js')]),
+  ...Object.entries(parts).map(([name, names]) => part(names, [join(here, `${name}.js`)])),
   joined(join(here, 'page.js')),
 ].join('');
 if (script.includes('</script')) throw new Error('a script would end too soon');

@@ -7,14 +7,21 @@
 // incarnation of the peer that was. A replica that was restored from a backup is a new incarnation: it refuses a delta that is
 // based on what it had before, and gets the whole state. Each message also carries the exact state of its sender, which costs
 // nothing here, so that the exact set of a replica is always the one that its filter should answer for.
+import { ExactSet, ExactTimes, ExactCounter } from './exact.js';
+import { stateOf, changeOf } from './typed.js';
+import { measure } from './measure.js';
 
 const PLACES = ['Amsterdam', 'Tokyo', 'Lima', 'Oslo', 'Nairobi'];
 const UNIVERSE = 320; // keys of the stream
 const BEFORE = 400; // keys that all replicas hold when the run begins
-const PROBES = 500; // keys that nobody adds
 const START = 1.8e12; // milliseconds
 const TICK = 1000; // milliseconds of the replicas' clocks
 const WINDOW = 60; // seconds
+const COUNTED = 3600; // seconds for which a counter knows an operation
+const MOST_ACTS = 2000; // that an address holds
+const MOST_TYPED = 250; // keys, so that the Bloom filter keeps its rate
+const SHOWN = 6; // typed keys
+const EVENTS = 30; // that are kept
 const ACK_BYTES = 24;
 
 const MODES = {
@@ -23,6 +30,12 @@ const MODES = {
   window: { title: 'Window', text: `Keys of the last ${WINDOW} seconds. Each tick is a second; what is older is forgotten.`, removes: false },
   counter: { title: 'Counter', text: 'Operations with ids, each counted once. A retry at the same replica changes nothing.', removes: false },
   reconcile: { title: 'Reconcile', text: 'Real sets of keys. Two replicas find what differs, for a few bytes each.', removes: false },
+};
+
+// What users do, and the kinds of values that it takes.
+const ACTS = {
+  add: ['replica', 'key'], remove: ['replica', 'key'], toggle: ['line'], all: ['boolean'], kill: ['replica'], backup: ['replica'], restore: ['replica'],
+  set: ['name', 'number'], stream: ['boolean'],
 };
 
 function randomFrom(seed) {
@@ -36,57 +49,31 @@ function randomFrom(seed) {
 }
 const same = (a, b) => a !== null && b !== null && a.length === b.length && a.every((byte, i) => byte === b[i]);
 const keyOf = (number) => `key-${number}`;
-
-// ---- the exact states ----------------------------------------------------------------------------------------------------
-
-// Dots: which additions were seen (`seen`: actor to the last number), and which of them are alive.
-class ExactSet {
-  constructor(actor) { this.actor = actor; this.seen = new Map(); this.live = new Map(); }
-  copy() { const copy = new ExactSet(this.actor); copy.seen = new Map(this.seen); copy.live = new Map(this.live); return copy; }
-  add(key) {
-    this.remove(key);
-    const number = (this.seen.get(this.actor) ?? 0) + 1;
-    this.seen.set(this.actor, number);
-    this.live.set(`${this.actor}.${number}`, key);
-  }
-  remove(key) { for (const [dot, held] of this.live) if (held === key) this.live.delete(dot); }
-  #saw(dot) { const [actor, number] = dot.split('.'); return (this.seen.get(actor) ?? 0) >= Number(number); }
-  merge(other) {
-    for (const dot of [...this.live.keys()]) if (!other.live.has(dot) && other.#saw(dot)) this.live.delete(dot);
-    for (const [dot, key] of other.live) if (!this.#saw(dot)) this.live.set(dot, key);
-    for (const [actor, number] of other.seen) this.seen.set(actor, Math.max(number, this.seen.get(actor) ?? 0));
-  }
-  keys() { return new Set(this.live.values()); }
-}
-
-// For each key the last time, or for each operation its amount.
-class ExactMap {
-  constructor() { this.map = new Map(); }
-  copy() { const copy = new ExactMap(); copy.map = new Map(this.map); return copy; }
-  set(key, value) { this.map.set(key, Math.max(value, this.map.get(key) ?? -Infinity)); }
-  merge(other) { for (const [key, value] of other.map) this.set(key, value); }
-}
+// At most 100 code units, and no half of a pair, which has no bytes in UTF-8.
+const wellFormed = (text) => text.slice(0, 100).replace(/\p{Surrogate}/gu, '\ufffd');
 
 // ---- the world -----------------------------------------------------------------------------------------------------------
 
 class World {
-  constructor(load, module, { mode = 'remove', count = 4, seed = 1, script = [] } = {}) {
+  constructor(load, module, { mode = 'remove', count = 4, seed = 1, script = [], scenario = '' } = {}) {
     this.random = randomFrom(seed);
     const draw = randomFrom(seed ^ 0x5eed);
     this.roost = load(module, { crypto: { getRandomValues: (bytes) => { for (let i = 0; i < bytes.length; i++) bytes[i] = draw(256); return bytes; } } });
-    Object.assign(this, { mode, count, seed, script: [...script], done: [], tick: 0, messages: [], events: [], lines: new Map(), incarnations: 0 });
+    Object.assign(this, { mode, count, seed, scenario, script: [...script], done: [], tick: 0, messages: [], lines: new Map(), incarnations: 0 });
     this.stream = true;
     this.network = { delay: 6, duplicate: 10, loss: 5 };
     this.bytes = { sent: 0, whole: 0, messages: 0, lost: 0, doubled: 0 };
     this.history = [];
-    this.everAdded = new Set();
+    Object.assign(this, { everAdded: new Set(), everTyped: new Set(), typed: [], events: [], noted: 0, agreed: 0, wasConverged: true });
     for (let i = 0; i < count; i++) for (let j = 0; j < i; j++) this.lines.set(`${j}-${i}`, true);
-    this.replicas = Array.from({ length: count }, (_, i) => ({ index: i, name: PLACES[i], alive: true, backup: null, added: 0, ...this.fresh() }));
+    this.replicas = Array.from({ length: count }, (_, i) => ({ index: i, name: PLACES[i], alive: true, backup: null, merged: 0, knew: new Set(), states: new Map(), ...this.fresh() }));
     this.fillBefore();
-    this.probes = Array.from({ length: PROBES }, (_, i) => `absent-${i}`);
-    this.measure();
+    measure(this);
     this.follow();
   }
+
+  // The module's memory is then free for the next world at once.
+  free() { if (this.mode !== 'reconcile') for (const { filter } of this.replicas) filter.free(); }
 
   // ---- replicas ----------------------------------------------------------------------------------------------------------
 
@@ -96,8 +83,8 @@ class World {
     const made = {
       grow: () => [new Filter({ kind: 'bloom', capacity: 1000, fpr: 0.01 }), new ExactSet(incarnation)],
       remove: () => [new Filter({ kind: 'orcuckoo', fpr: 0.01 }), new ExactSet(incarnation)],
-      window: () => [new Window({ window: WINDOW }), new ExactMap()],
-      counter: () => [new Counter({ window: 3600 }), new ExactMap()],
+      window: () => [new Window({ window: WINDOW }), new ExactTimes()],
+      counter: () => [new Counter({ window: COUNTED }), new ExactCounter(incarnation, 2 * COUNTED * 1000)],
       reconcile: () => [new Set(), new ExactSet(incarnation)],
     }[this.mode]();
     return { filter: made[0], exact: made[1], incarnation, peers: new Map() };
@@ -138,45 +125,57 @@ class World {
   has(replica, key) { return this.mode === 'window' ? replica.filter.has(key, this.now()) : replica.filter.has(key); }
 
   holds(replica, key) { // exactly
-    if (this.mode === 'window') return this.now() - (replica.exact.map.get(key) ?? -Infinity) < WINDOW * 1000;
-    return this.mode === 'counter' ? replica.exact.map.has(key) : replica.held.has(key);
+    if (this.mode === 'window') return this.windowLeft(replica, key) > 0;
+    return this.mode === 'counter' ? replica.exact.times(key) > 0 : replica.held.has(key);
   }
+
+  windowLeft(replica, key) { return WINDOW - replica.exact.age(key, this.now()) / 1000; }
+
+  replicaAt(index) { return Number.isInteger(index) ? this.replicas[index] : undefined; }
 
   // ---- what users do -----------------------------------------------------------------------------------------------------
 
   add(index, key) {
-    const replica = this.replicas[index];
+    const replica = this.replicaAt(index);
     if (!replica?.alive) return;
-    if (this.mode === 'counter') {
-      const { applied } = replica.filter.increment(key, 1, this.now());
-      if (applied) replica.exact.set(`${replica.incarnation}/${key}`, 1);
-    } else {
-      if (this.mode === 'window') replica.filter.add(key, this.now());
-      else replica.filter.add(key);
-      if (this.mode === 'window') replica.exact.set(key, this.now());
-      else replica.exact.add(key);
-    }
+    if (this.mode === 'counter') { this.countOnce(replica, key); return; }
+    replica.filter.add(key, this.now());
+    replica.exact.add(key, this.now());
     this.everAdded.add(key);
-    replica.added++;
+  }
+
+  // An operation that the replica knows is not counted again. A while after the window either is right.
+  countOnce(replica, id) {
+    const age = replica.exact.age(id, this.now()), { applied } = replica.filter.increment(id, 1, this.now());
+    if (age === Infinity || (age > COUNTED * 1000 && applied)) replica.exact.add(id, this.now());
   }
 
   remove(index, key) {
-    const replica = this.replicas[index];
-    if (!replica?.alive || !MODES[this.mode].removes || !replica.exact.keys().has(key)) return; // remove only what was added
+    const replica = this.replicaAt(index);
+    if (!replica?.alive || !MODES[this.mode].removes || !replica.exact.keys().has(key)) return false; // remove only what was added
     replica.filter.delete(key);
     replica.exact.remove(key);
+    return true;
   }
 
   toggle(line) {
     if (!this.lines.has(line)) return;
-    this.lines.set(line, !this.lines.get(line));
+    const up = !this.lines.get(line), names = line.split('-').map((index) => this.replicas[index].name).join('–'), last = this.events.at(-1);
+    this.lines.set(line, up);
+    if (last?.tick === this.tick && last.toggled === up) { // several at once are one event
+      last.names.push(names);
+      last.text = `${last.names.join(', ')} are ${up ? 'healed' : 'cut'}`;
+    } else Object.assign(this.note(`${names} is ${up ? 'healed' : 'cut'}`), { toggled: up, names: [names] });
   }
 
-  setAll(up) { for (const line of this.lines.keys()) this.lines.set(line, up); }
+  setAll(up) {
+    for (const line of this.lines.keys()) this.lines.set(line, up);
+    this.note(`All lines are ${up ? 'healed' : 'cut'}`);
+  }
 
   // A replica stores itself before it sends anything, so what it loses when it is killed is nothing.
   kill(index) {
-    const replica = this.replicas[index];
+    const replica = this.replicaAt(index);
     if (!replica) return;
     if (replica.alive && this.mode !== 'reconcile') replica.stored = { bytes: replica.filter.toBytes(), identity: replica.filter.replica() };
     else if (!replica.alive && this.mode !== 'reconcile') {
@@ -184,18 +183,19 @@ class World {
       replica.filter = this.classOf().fromBytes(replica.stored.bytes, { replica: replica.stored.identity });
     }
     replica.alive = !replica.alive;
+    this.note(replica.alive ? `${replica.name} starts with the state that it had stored` : `${replica.name} is killed`);
   }
 
   classOf() { return { window: this.roost.Window, counter: this.roost.Counter }[this.mode] ?? this.roost.Filter; }
 
   backUp(index) {
-    const replica = this.replicas[index];
+    const replica = this.replicaAt(index);
     if (!replica?.alive) return;
-    replica.backup = { tick: this.tick, bytes: this.bytesOf(replica), keys: this.mode === 'reconcile' ? new Set(replica.filter) : null, exact: replica.exact.copy() };
+    replica.backup = { knew: new Set(replica.knew), tick: this.tick, bytes: this.bytesOf(replica), keys: this.mode === 'reconcile' ? new Set(replica.filter) : null, exact: replica.exact.copy() };
   }
 
   restore(index) {
-    const replica = this.replicas[index], { backup } = replica ?? {};
+    const replica = this.replicaAt(index), { backup } = replica ?? {};
     if (!backup) return;
     if (this.mode !== 'reconcile') replica.filter.free();
     replica.filter = this.mode === 'reconcile' ? new Set(backup.keys) : this.classOf().fromBytes(backup.bytes);
@@ -203,22 +203,73 @@ class World {
     replica.exact = backup.exact.copy();
     replica.exact.actor = replica.incarnation;
     replica.peers = new Map();
+    replica.knew = new Set(backup.knew);
     replica.alive = true;
+    this.note(`${replica.name} is restored from tick ${backup.tick}`);
   }
 
-  set(name, value) { if (name in this.network) this.network[name] = Math.max(0, Math.min(60, Number(value) || 0)); }
+  set(name, value) {
+    if (!Object.hasOwn(this.network, name)) return;
+    this.network[name] = Math.max(0, Math.min(60, Math.floor(Number(value)) || 0));
+    this.note({ delay: 'Messages take up to', duplicate: 'Duplicates:', loss: 'Loss:' }[name] + ` ${this.network[name]} ${name === 'delay' ? 'ticks longer' : '%'}`);
+  }
+
+  setStream(on) {
+    this.stream = on;
+    this.note(on ? 'The stream of keys starts' : 'The stream of keys ends');
+  }
+
+  type(what, index, key) {
+    const replica = this.replicaAt(index), { typed, everTyped } = this;
+    if (!replica?.alive || (everTyped.size >= MOST_TYPED && !everTyped.has(key))) return;
+    const before = this.mode === 'counter' ? replica.filter.value : 0, done = what === 'add' ? this.add(index, key) : this.remove(index, key);
+    if (done === false) return;
+    everTyped.add(key);
+    if (!typed.includes(key)) this.typed = [...typed, key].slice(-SHOWN);
+    if (this.mode !== 'counter') this.note(`${key} is ${what === 'add' ? 'added' : 'removed'} at ${replica.name}`);
+    else this.note(replica.filter.value === before ? `${key} was counted before: ${replica.name} ignores the retry` : `${key} is counted at ${replica.name}`);
+  }
 
   // Does what the user asks, now, and remembers it for the address.
   act(name, ...values) {
-    this.done.push([this.tick, name, ...values]);
     this.perform(name, values);
+    measure(this);
+    this.look(true);
   }
 
   perform(name, values) {
-    const acts = { add: this.add, remove: this.remove, toggle: this.toggle, all: this.setAll, kill: this.kill, backup: this.backUp, restore: this.restore, set: this.set, stream: (on) => { this.stream = on; } };
+    const acts = { add: (...where) => this.type('add', ...where), remove: (...where) => this.type('remove', ...where), toggle: this.toggle, all: this.setAll, kill: this.kill, backup: this.saveNow, restore: this.restore, set: this.set, stream: this.setStream };
     if (!Object.hasOwn(acts, name)) return;
+    if (this.done.length < MOST_ACTS) this.done.push([this.tick, name, ...values]);
     acts[name].apply(this, values);
-    this.measure();
+  }
+
+  saveNow(index) {
+    this.backUp(index);
+    if (this.replicaAt(index)?.alive) this.note(`${this.replicas[index].name} is backed up`);
+  }
+
+  // ---- what just happened --------------------------------------------------------------------------------------------------
+
+  note(text) {
+    const event = { tick: this.tick, number: ++this.noted, text };
+    this.events.push(event);
+    if (this.events.length > EVENTS) this.events.shift();
+    return event;
+  }
+
+  // Sees what became of the typed keys at each replica. What the user does is noted elsewhere.
+  look(quietly) {
+    for (const replica of this.replicas) {
+      const states = new Map();
+      for (const key of this.typed) {
+        const state = stateOf(this, replica, key), before = replica.states.get(key), change = before && !quietly && changeOf(this, replica, key, before, state);
+        if (change) this.note(change);
+        if (['here', 'fading'].includes(state[0])) replica.knew.add(key);
+        states.set(key, state);
+      }
+      replica.states = states;
+    }
   }
 
   // ---- time --------------------------------------------------------------------------------------------------------------
@@ -226,19 +277,30 @@ class World {
   step() {
     this.tick++;
     if (this.stream) this.streamSome();
-    if (this.tick === 40) this.replicas.forEach(({ index }) => this.backUp(index));
+    if (this.tick === 40) {
+      this.replicas.forEach(({ index }) => this.backUp(index));
+      this.note('All replicas are backed up');
+    }
     this.deliver();
     for (const replica of this.replicas) if (replica.alive && this.random(6) === 0) this.send(replica);
-    this.measure();
+    measure(this);
+    this.look(false);
+    if (this.result.converged && !this.wasConverged && this.tick - this.agreed > 20) {
+      this.note('All digests are equal');
+      this.agreed = this.tick;
+    }
+    this.wasConverged = this.result.converged;
     this.follow();
   }
 
   // What users did came after the tick that it is recorded with.
   follow() {
-    while (this.script.length > 0 && this.script[0][0] <= this.tick) {
-      const [, name, ...values] = this.script.shift();
-      this.act(name, ...values);
-    }
+    const due = this.script.filter(([tick]) => tick <= this.tick);
+    if (due.length === 0) return;
+    this.script = this.script.slice(due.length);
+    for (const [, name, ...values] of due) this.perform(name, values);
+    measure(this);
+    this.look(true);
   }
 
   streamSome() {
@@ -255,6 +317,7 @@ class World {
     const due = this.messages.filter((message) => message.due <= this.tick);
     this.messages = this.messages.filter((message) => message.due > this.tick);
     for (const message of due) {
+      if (message.shown) continue; // a reconciliation, which is drawn
       if (!this.lines.get(this.line(message.from, message.to)) || !this.replicas[message.to].alive || message.doomed) this.bytes.lost++;
       else if (message.ack) this.takeAck(message);
       else this.take(message);
@@ -287,9 +350,11 @@ class World {
   take(message) {
     const replica = this.replicas[message.to], fits = message.base === null || message.base === replica.incarnation;
     if (fits) {
-      replica.filter.merge(message.bytes);
+      const changed = replica.filter.merge(message.bytes);
       replica.exact.merge(message.exact);
-    }
+      if (changed && this.tick - replica.merged > 30) this.note(`${replica.name} merges ${message.bytes.length} bytes from ${this.replicas[message.from].name}`);
+      replica.merged = this.tick;
+    } else this.note(`${replica.name} refuses a delta that is based on its state before the restore`);
     this.post({ ack: true, from: message.to, to: message.from, fits, incarnation: replica.incarnation, author: message.author, cursor: message.cursor }, ACK_BYTES);
   }
 
@@ -319,78 +384,6 @@ class World {
     this.messages.push({ from: a.index, to: b.index, sent: this.tick, due: this.tick + 3, shown: true });
     [here, there].forEach((session) => session.free());
   }
-
-  // ---- what is measured ----------------------------------------------------------------------------------------------------
-
-  measure() {
-    const result = { lost: 0, returned: 0, wrong: 0, asked: 0, promised: 0 };
-    for (const replica of this.replicas) {
-      replica.digest = replica.alive ? this.digestOf(replica) : null;
-      replica.frame = replica.alive ? this.bytesOf(replica) : null;
-      if (!replica.alive) continue;
-      if (replica.exact.keys) replica.held = replica.exact.keys();
-      this.compareReplica(replica, result);
-    }
-    const digests = new Set(this.replicas.filter(({ alive }) => alive).map(({ digest }) => digest));
-    this.result = { ...result, converged: digests.size === 1 };
-    if (this.tick % 4 === 0) this.history.push({ tick: this.tick, sent: this.bytes.sent, whole: this.bytes.whole });
-    if (this.history.length > 400) this.history = this.history.filter((_, i) => i % 2 === 0);
-  }
-
-  compareReplica(replica, result) {
-    if (this.mode === 'counter') {
-      replica.value = replica.filter.value;
-      replica.expected = replica.exact.map.size;
-      result.lost += Math.max(0, replica.expected - replica.value);
-      result.returned += Math.max(0, replica.value - replica.expected);
-      result.promised = replica.filter.info().fpr_promised;
-      return;
-    }
-    replica.size = 0;
-    const keys = [...this.everAdded], answers = replica.filter.hasMany?.(keys);
-    for (let i = 0; i < keys.length; i++) {
-      const key = keys[i], found = answers ? answers[i] : this.has(replica, key), held = this.holds(replica, key);
-      replica.size += held;
-      if (held && !found) result.lost++;
-      if (!held && found && this.isLongGone(replica, key)) result.returned++;
-    }
-    if (this.mode === 'reconcile') return;
-    result.promised = replica.filter.info().fpr_promised;
-    result.asked += PROBES;
-    if (this.mode === 'window') { for (const probe of this.probes) result.wrong += replica.filter.has(probe, this.now()); }
-    else result.wrong += replica.filter.hasMany(this.probes).filter(Boolean).length;
-  }
-
-  // A removed key that is found again came back. A grow-only filter takes a key that another replica has for one of its own at
-  // the promised rate; a window keeps keys a slot longer than it says.
-  isLongGone(replica, key) {
-    if (this.mode === 'remove') return true;
-    return this.mode === 'window' && this.now() - (replica.exact.map.get(key) ?? -Infinity) > 1.6 * WINDOW * 1000 && replica.exact.map.has(key);
-  }
 }
 
-// ---- the address -----------------------------------------------------------------------------------------------------------
-
-// 120.toggle.0-1~130.add.2.swift: acts, each a tick, a name and values; dots and tildes in values are escaped.
-const escaped = (text) => encodeURIComponent(text).replaceAll('.', '%2E').replaceAll('~', '%7E');
-const encodeScript = (done) => done.map((act) => act.map((value) => escaped(typeof value === 'boolean' ? (value ? 'on' : 'off') : String(value))).join('.')).join('~');
-
-function decodeScript(text) {
-  return text.split('~').filter(Boolean).slice(0, 2000).map((act) => {
-    const [tick, name, ...values] = act.split('.').map((value) => { try { return decodeURIComponent(value); } catch { return ''; } });
-    const typed = values.map((value, i) => (value === 'on' ? true : value === 'off' ? false : i === 0 && /^[0-9]+$/.test(value) && name !== 'set' ? Number(value) : value));
-    return [Number(tick) || 0, name, ...typed];
-  }).sort((a, b) => a[0] - b[0]);
-}
-
-function toAddress(world) {
-  return `#${new URLSearchParams({ mode: world.mode, replicas: world.count, seed: world.seed })}${world.done.length ? `&script=${encodeScript(world.done)}` : ''}`;
-}
-
-function fromAddress(hash) {
-  const words = new Map(hash.replace(/^#/, '').split('&').map((pair) => pair.split('=')).map(([name, ...rest]) => [name, rest.join('=')]));
-  const number = (name, least, most, otherwise) => { const value = Number(words.get(name)); return Number.isInteger(value) && value >= least && value <= most && words.get(name) ? value : otherwise; };
-  return { mode: Object.hasOwn(MODES, words.get('mode') ?? '') ? words.get('mode') : 'remove', count: number('replicas', 3, 5, 4), seed: number('seed', 0, 2 ** 31, 1), script: decodeScript(words.get('script') ?? '') };
-}
-
-export { World, MODES, PLACES, UNIVERSE, BEFORE, keyOf, toAddress, fromAddress };
+export { World, MODES, ACTS, MOST_ACTS, MOST_TYPED, UNIVERSE, BEFORE, keyOf, wellFormed };

@@ -1,0 +1,103 @@
+// The network: replicas, the lines between them, and messages under way. A drag cuts or heals each line that it crosses, a click
+// or Enter the one that it is on.
+import { $, agrees, make, put } from './dom.js';
+
+const MOST_PACKETS = 80;
+let world, act, places = [], nodes = [];
+const lines = new Map();
+
+function drawMap(shown, onAct) {
+  world = shown;
+  act = onAct;
+  const map = $('map'), { count } = world;
+  endTrail();
+  map.replaceChildren();
+  lines.clear();
+  places = Array.from({ length: count }, (_, i) => {
+    const angle = Math.PI * (-0.5 + (2 * i) / count) - (count === 4 ? Math.PI / 4 : 0);
+    const [middle, height] = { 3: [140, 88], 4: [122, 113], 5: [132, 82] }[count];
+    return { x: 360 + 270 * Math.cos(angle), y: middle + height * Math.sin(angle) };
+  });
+  for (const line of world.lines.keys()) drawLine(map, line);
+  make(map, 'g', { id: 'packets' });
+  nodes = places.map(({ x, y }, i) => {
+    const group = make(map, 'g', { class: 'node' });
+    make(group, 'circle', { cx: x, cy: y, r: 15 });
+    make(group, 'text', { x, y: y + (y > 125 ? 36 : -24) }, world.replicas[i].name);
+    return group;
+  });
+  make(map, 'polyline', { class: 'knife', id: 'knife' });
+}
+
+function drawLine(map, line) {
+  const [a, b] = line.split('-').map(Number), ends = { x1: places[a].x, y1: places[a].y, x2: places[b].x, y2: places[b].y };
+  const group = make(map, 'g', { class: 'line', role: 'switch', tabindex: 0, 'data-line': line, 'aria-label': `Line between ${world.replicas[a].name} and ${world.replicas[b].name}` });
+  make(group, 'line', { class: 'touch', ...ends });
+  make(group, 'line', { class: 'wire', ...ends });
+  group.onkeydown = (event) => { if ((event.key === 'Enter' || event.key === ' ') && !event.repeat) { event.preventDefault(); act('toggle', line); } };
+  lines.set(line, group);
+}
+
+// ---- dragging ----------------------------------------------------------------------------------------------------------
+
+let trail = null, touched = new Set(), pointer = null;
+const pointOf = (event) => new DOMPoint(event.clientX, event.clientY).matrixTransform($('map').getScreenCTM().inverse());
+const side = (a, b, p) => Math.sign((b.x - a.x) * (p.y - a.y) - (b.y - a.y) * (p.x - a.x));
+const crosses = (a, b, c, d) => side(a, b, c) !== side(a, b, d) && side(c, d, a) !== side(c, d, b);
+
+$('map').onpointerdown = (event) => {
+  if (trail || event.button !== 0) return; // a second finger, or another button
+  trail = [pointOf(event)];
+  pointer = event.pointerId;
+  touched = new Set();
+  try { $('map').setPointerCapture(pointer); } catch { /* the pointer is gone already */ }
+};
+$('map').onpointermove = (event) => {
+  if (!trail || event.pointerId !== pointer) return;
+  const last = trail.at(-1), here = pointOf(event);
+  if (Math.hypot(here.x - last.x, here.y - last.y) < 4) return;
+  trail = [...trail.slice(-23), here];
+  $('knife').setAttribute('points', trail.map(({ x, y }) => `${x},${y}`).join(' '));
+  for (const line of world.lines.keys()) {
+    const [a, b] = line.split('-').map(Number);
+    if (!touched.has(line) && crosses(last, here, places[a], places[b])) { touched.add(line); act('toggle', line); }
+  }
+};
+function endTrail() {
+  trail = pointer = null;
+  $('knife')?.setAttribute('points', '');
+}
+$('map').onpointerup = (event) => {
+  if (!trail || event.pointerId !== pointer) return;
+  const hit = trail.length === 1 && document.elementsFromPoint(event.clientX, event.clientY).find((element) => element.closest?.('.line'));
+  if (hit) act('toggle', hit.closest('.line').dataset.line);
+  endTrail();
+};
+for (const name of ['pointercancel', 'lostpointercapture']) $('map').addEventListener(name, (event) => { if (event.pointerId === pointer) endTrail(); });
+
+// ---- drawing -----------------------------------------------------------------------------------------------------------
+
+// `part` of a tick has passed since the last one.
+function updateMap(part) {
+  for (const [line, group] of lines) {
+    const up = world.lines.get(line);
+    put(group, 'class', up ? 'line' : 'line cut');
+    put(group, 'aria-checked', up);
+  }
+  world.replicas.forEach((replica, i) => put(nodes[i], 'class', `node${replica.alive ? '' : ' down'}${agrees(world, replica) ? ' agrees' : ''}`));
+  movePackets(part);
+}
+
+function movePackets(part) {
+  const packets = $('packets'), shown = world.messages.slice(0, MOST_PACKETS);
+  while (packets.childElementCount > shown.length) packets.lastChild.remove();
+  while (packets.childElementCount < shown.length) make(packets, 'circle', { r: 4.5 });
+  shown.forEach(({ from, to, sent, due, ack }, i) => {
+    const along = Math.min(1, Math.max(0, (world.tick + part - sent) / (due - sent))), a = places[from], b = places[to], packet = packets.children[i];
+    put(packet, 'class', ack ? 'packet ack' : 'packet');
+    packet.setAttribute('cx', a.x + (b.x - a.x) * along);
+    packet.setAttribute('cy', a.y + (b.y - a.y) * along);
+  });
+}
+
+export { drawMap, updateMap };
