@@ -26,6 +26,8 @@ function drawCard({ name, index }, act) {
   const digest = make(card, 'div', { class: 'digest', title: 'The digest of the state: equal digests, equal states' });
   make(digest, 'i');
   const text = make(digest, 'span'), same = make(digest, 'span', { class: 'same' });
+  const chips = make(card, 'div', { class: 'chips', role: 'toolbar', 'aria-orientation': 'vertical', 'aria-label': `Typed keys at ${name}` });
+  chips.onkeydown = moveAmongChips;
   const canvas = make(card, 'canvas', { width: 480, height: 210 });
   if (world.mode === 'counter') put(canvas, 'role', 'img');
   else {
@@ -33,8 +35,6 @@ function drawCard({ name, index }, act) {
     makeInspectable(canvas, world, drawPictures);
   }
   const caption = make(card, 'p', { class: 'caption' });
-  const chips = make(card, 'div', { class: 'chips', role: 'toolbar', 'aria-orientation': 'vertical', 'aria-label': `Typed keys at ${name}` });
-  chips.onkeydown = moveAmongChips;
   const bar = make(card, 'div', { class: 'bar' });
   const buttons = { kill: make(bar, 'button', {}, 'Kill'), backup: make(bar, 'button', {}, 'Back up'), restore: make(bar, 'button', {}, 'Restore') };
   for (const [what, button] of Object.entries(buttons)) button.onclick = () => act(what, index);

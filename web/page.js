@@ -81,7 +81,7 @@ $('modes').onkeydown = (event) => {
 
 // ---- ready runs --------------------------------------------------------------------------------------------------------
 
-for (const { id, title, mode } of SCENARIOS) make($('scenario'), 'option', { value: id }, `${title} (${MODES[mode].title.toLowerCase()})`);
+for (const { id, title } of SCENARIOS) make($('scenario'), 'option', { value: id }, title);
 $('scenario').onchange = () => {
   const scenario = SCENARIOS.find(({ id }) => id === $('scenario').value);
   restart(scenario ? optionsOf(scenario) : { script: [] });

@@ -1,15 +1,17 @@
 // The package and the playground in Chromium. Prints a line for each check. That filters of a page have the bytes of all other
-// languages is in tests/languages.
+// languages is in tests/languages. ONLY=words runs the checks with these words; ROOST_LONG=1 runs longer; SEED repeats random acts.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { launch, root, servePackage } from './pages.js';
+import { addressOf, figures, opener, run, shots } from './tabs.js';
+import { checkVisit } from './visit.js';
+import { checkHostile } from './hostile.js';
 
-const page = join(root, 'build/web/index.html'), shots = join(root, 'build/web');
-const browser = await launch();
+const browser = await launch(), open = opener(browser);
 let failed = 0;
 async function check(what, run) {
+  if (!what.includes(process.env.ONLY ?? '')) return;
   try { await run(); console.log(`ok ${what}`); } catch (error) { failed++; console.log(`not ok ${what}\n${error.stack}`); }
 }
 
@@ -54,19 +56,6 @@ site.close();
 
 // ---- the playground ----------------------------------------------------------------------------------------------------
 
-async function open(hash = '', options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
-  const tab = await context.newPage();
-  tab.errors = [];
-  tab.on('pageerror', (error) => tab.errors.push(error.message));
-  tab.on('request', (request) => { if (!/^(file|data|blob):/.test(request.url())) tab.errors.push(`asked for ${request.url()}`); });
-  await tab.goto(pathToFileURL(page).href + hash);
-  await tab.waitForFunction(() => globalThis.playground?.world.tick > 0, null, { timeout: 60000 });
-  await tab.evaluate(() => playground.pause());
-  return tab;
-}
-const run = (tab, ticks) => tab.evaluate((ticks) => playground.run(ticks), ticks);
-const figures = (tab) => tab.evaluate(() => ({ ...playground.world.result, tick: playground.world.tick, sent: playground.world.bytes.sent, whole: playground.world.bytes.whole }));
 async function calm(tab) { // the stream ends, all is healed, and the network does its work
   await tab.uncheck('#stream');
   await tab.click('#heal');
@@ -84,11 +73,11 @@ for (const mode of ['grow', 'remove', 'window', 'counter', 'reconcile'])
     await tab.focus('[data-line="0-1"]');
     await tab.keyboard.press('Enter');
     assert.equal(await tab.getAttribute('[data-line="0-1"]', 'aria-checked'), 'false');
-    await tab.click('.card:nth-child(3) button:nth-child(1)');
+    await tab.click('.card:nth-child(3) .bar button:nth-child(1)');
     await run(tab, 40);
     assert.equal(await tab.textContent('.card:nth-child(3) .size'), 'killed');
-    await tab.click('.card:nth-child(3) button:nth-child(1)');
-    await tab.click('.card:nth-child(2) button:nth-child(3)');
+    await tab.click('.card:nth-child(3) .bar button:nth-child(1)');
+    await tab.click('.card:nth-child(2) .bar button:nth-child(3)');
     if (mode === 'remove') {
       await tab.click('#add');
       await tab.click('#remove');
@@ -112,7 +101,7 @@ for (const mode of ['grow', 'remove', 'window', 'counter', 'reconcile'])
     assert.deepEqual(tab.errors, []);
     // The address replays it.
     const digests = await tab.evaluate(() => playground.world.replicas.map(({ digest }) => digest));
-    const again = await open(await tab.evaluate(() => location.hash));
+    const again = await open(await addressOf(tab));
     await run(again, after.tick - (await figures(again)).tick);
     assert.deepEqual(await again.evaluate(() => playground.world.replicas.map(({ digest }) => digest)), digests);
     await tab.context().close();
@@ -141,7 +130,7 @@ await check('a drag across a line cuts it, and another heals it', async () => {
 await check('with the keyboard alone: cut a line, add and remove a key, kill, another mode', async () => {
   const tab = await open('#mode=remove&replicas=3&seed=3');
   const reach = async (selector) => {
-    for (let i = 0; i < 60; i++) {
+    for (let i = 0; i < 90; i++) {
       if (await tab.evaluate((selector) => document.activeElement.matches(selector), selector)) return;
       await tab.keyboard.press('Tab');
     }
@@ -160,7 +149,7 @@ await check('with the keyboard alone: cut a line, add and remove a key, kill, an
   await reach('#remove');
   await tab.keyboard.press('Space');
   assert.match(await tab.textContent('#said'), /swift is removed at Amsterdam/);
-  await reach('.card:nth-child(2) button');
+  await reach('.card:nth-child(2) .bar button');
   await tab.keyboard.press('Enter');
   assert.equal(await tab.textContent('.card:nth-child(2) .size'), 'killed');
   await reach('#mode-remove');
@@ -178,13 +167,25 @@ await check('nothing is wider than a phone, and controls have names', async () =
   await tab.context().close();
 });
 
+await checkVisit(check, open);
+await checkHostile(check, open);
+
 for (const [name, options] of Object.entries({
-  light: {}, dark: { colorScheme: 'dark' }, phone: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true },
+  light: { viewport: { width: 1280, height: 1000 } }, dark: { viewport: { width: 1280, height: 1000 }, colorScheme: 'dark' }, phone: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true },
 }))
   await check(`screenshot: ${name}`, async () => {
     const tab = await open('#mode=remove&replicas=4&seed=7', options);
     await run(tab, 230);
-    await tab.evaluate(() => { for (const line of ['0-2', '1-2', '2-3']) playground.world.act('toggle', line); playground.world.act('stream', false); playground.run(90); playground.world.act('add', 2, 'swift'); playground.world.act('add', 0, 'heron'); playground.run(14); });
+    await tab.evaluate(() => {
+      for (const line of ['0-2', '1-2', '2-3']) playground.world.act('toggle', line);
+      playground.run(20);
+      playground.world.act('stream', false);
+      playground.world.act('add', 0, 'swift');
+      playground.run(70);
+      playground.world.act('add', 2, 'heron');
+      playground.world.act('add', 0, 'kite');
+      playground.run(8);
+    });
     await tab.screenshot({ path: join(shots, `${name}.png`) });
     await tab.context().close();
   });

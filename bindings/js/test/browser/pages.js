@@ -7,9 +7,10 @@ import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('../../../..', import.meta.url));
 
-export function launch() {
+/** `flags` are those of the engine. */
+export function launch(flags = '') {
   const { chromium } = createRequire(resolve(root, 'build/js/browser/x.js'))('playwright-core');
-  return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+  return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', ...(flags ? [`--js-flags=${flags}`] : [])] });
 }
 
 const types = { '.js': 'text/javascript', '.wasm': 'application/wasm', '.html': 'text/html' };
