@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { launch, root, servePackage } from './pages.js';
-import { addressOf, figures, opener, run, shots } from './tabs.js';
+import { addressOf, figures, opener, run, runTo, shots } from './tabs.js';
 import { checkVisit } from './visit.js';
 import { checkHostile } from './hostile.js';
 
@@ -174,18 +174,8 @@ for (const [name, options] of Object.entries({
   light: { viewport: { width: 1280, height: 1000 } }, dark: { viewport: { width: 1280, height: 1000 }, colorScheme: 'dark' }, phone: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true },
 }))
   await check(`screenshot: ${name}`, async () => {
-    const tab = await open('#mode=remove&replicas=4&seed=7', options);
-    await run(tab, 230);
-    await tab.evaluate(() => {
-      for (const line of ['0-2', '1-2', '2-3']) playground.world.act('toggle', line);
-      playground.run(20);
-      playground.world.act('stream', false);
-      playground.world.act('add', 0, 'swift');
-      playground.run(70);
-      playground.world.act('add', 2, 'heron');
-      playground.world.act('add', 0, 'kite');
-      playground.run(8);
-    });
+    const tab = await open('#scenario=partition', options);
+    await runTo(tab, 146);
     await tab.screenshot({ path: join(shots, `${name}.png`) });
     await tab.context().close();
   });

@@ -38,6 +38,7 @@ async function checkAddresses(check, open) {
     await runTo(again, (await figures(tab)).tick);
     assert.deepEqual(await digests(again), await digests(tab));
     assert.equal(await again.evaluate(() => playground.world.everTyped.size), keys.length);
+    assert.ok(await again.evaluate(() => [...playground.world.everTyped].every(({ length }) => length <= 100)));
     assert.deepEqual([...tab.errors, ...again.errors], []);
     await tab.context().close();
     await again.context().close();
