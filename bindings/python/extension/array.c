@@ -75,8 +75,12 @@ static bool set_rows(struct array *array, const char *whole)
 {
     const Py_buffer *buffer = &array->buffer;
     const char *format = without_order(array, whole);
-    if (buffer->itemsize != 1 || !*format || !strchr("Bbc", *format) || format[1])
-        return refuse_format(whole);
+    if (buffer->itemsize != 1 || !*format || !strchr("Bbc", *format) || format[1]) {
+        PyErr_Format(
+            PyExc_TypeError,
+            "the rows of a two-dimensional array of keys are bytes, not '%s'; flatten it if each item is a key", whole);
+        return false;
+    }
     if (buffer->strides && buffer->strides[1] != 1 && buffer->shape[1] > 1) {
         PyErr_SetString(PyExc_ValueError, "the rows of a two-dimensional array of keys must be contiguous");
         return false;

@@ -90,6 +90,14 @@ PyObject *raise_status(roost_status status)
     return NULL;
 }
 
+PyObject *raise_refused(roost_status status, const roost_filter *filter)
+{
+    if (status != ROOST_FULL)
+        return raise_status(status);
+    return raise_status_with(status, "it was made for %llu keys; give a larger capacity, or none, and it grows",
+                             (unsigned long long)roost_filter_get_config(filter)->capacity);
+}
+
 PyObject *raise_status_with(roost_status status, const char *format, ...)
 {
     va_list arguments;
@@ -100,6 +108,13 @@ PyObject *raise_status_with(roost_status status, const char *format, ...)
         PyErr_Format(class_of(status), "%s: %U", roost_status_text(status), more);
     Py_XDECREF(more);
     return NULL;
+}
+
+PyObject *raise_kind(roost_kind kind)
+{
+    const char *name = kind == ROOST_WINDOW ? "Window" : kind == ROOST_COUNTER ? "Counter" : "Filter";
+    return PyErr_Format(class_of(ROOST_MISMATCH), "these are the bytes of a %s; use %s.from_bytes or roost.from_bytes",
+                        name, name);
 }
 
 /* ---- different configurations ----------------------------------------------------------------------------------- */
@@ -135,10 +150,12 @@ static PyObject *mismatch_in_rate(double ours, double theirs)
 
 PyObject *raise_mismatch(const roost_config *ours, const roost_config *theirs)
 {
+    bool of_time = ours->window || theirs->window;
+    if (!of_time && ours->scalable != theirs->scalable)
+        return raise_status_with(ROOST_MISMATCH, "one has a capacity of %llu, and the other grows",
+                                 (unsigned long long)(ours->scalable ? theirs : ours)->capacity);
     if (ours->kind != theirs->kind)
         return raise_status_with(ROOST_MISMATCH, "kind %s and %s", kind_name(ours->kind), kind_name(theirs->kind));
-    if (ours->scalable != theirs->scalable)
-        return raise_status_with(ROOST_MISMATCH, "one grows, and the other does not");
     if (ours->capacity != theirs->capacity)
         return mismatch_in_number("capacity", ours->capacity, theirs->capacity);
     if (ours->fpr != theirs->fpr)
@@ -166,7 +183,8 @@ PyObject *raise_file(const roost_file *file, roost_status status, PyObject *path
         return PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, path);
     }
     if (status == ROOST_BUSY) {
-        PyObject *error = PyObject_CallFunction(class_of(status), "isO", EAGAIN, roost_status_text(status), path);
+        const char *text = "the file is locked: it is open already, in this process or another";
+        PyObject *error = PyObject_CallFunction(class_of(status), "isO", EAGAIN, text, path);
         if (error)
             PyErr_SetObject(class_of(status), error);
         Py_XDECREF(error);

@@ -14,6 +14,12 @@ PyObject *raise_status(roost_status status);
 /* The same, with a text that says more: "TEXT: MORE", printf-like with the formats of PyErr_Format. */
 PyObject *raise_status_with(roost_status status, const char *format, ...);
 
+/* What a change returned: where the filter is full, the text says what to do. */
+PyObject *raise_refused(roost_status status, const roost_filter *filter);
+
+/* The bytes are those of another class. */
+PyObject *raise_kind(roost_kind kind);
+
 /* The filters have different configurations; the text names the first difference. */
 PyObject *raise_mismatch(const roost_config *ours, const roost_config *theirs);
 

@@ -62,7 +62,7 @@ static PyObject *filter_add(PyObject *object, PyObject *item)
     roost_status status = filter ? roost_filter_add(filter, &changed, key.bytes.data, key.bytes.size) : ROOST_OK;
     key_release(&key);
     if (UNLIKELY(status != ROOST_OK))
-        return raise_status(status);
+        return raise_refused(status, filter);
     return LIKELY(filter != NULL) ? PyBool_FromLong(changed) : NULL;
 }
 
@@ -149,7 +149,7 @@ static PyObject *filter_add_dot(PyObject *object, PyObject *item)
     roost_status status = filter ? roost_filter_add_dot(filter, &dot, key.bytes.data, key.bytes.size) : ROOST_OK;
     key_release(&key);
     if (status != ROOST_OK)
-        return raise_status(status);
+        return raise_refused(status, filter);
     return filter ? Py_BuildValue("(KK)", (unsigned long long)dot.actor, (unsigned long long)dot.counter) : NULL;
 }
 

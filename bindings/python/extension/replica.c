@@ -115,10 +115,12 @@ int replica_make(struct replica *self, const roost_config *config)
     roost_environment environment = replica_environment(0);
     roost_filter *filter;
     roost_status status = roost_filter_new(&filter, config, &environment);
-    if (status != ROOST_OK) {
+    if (status == ROOST_TOO_LARGE)
+        raise_status_with(status, "give a smaller capacity, or none, and the filter grows");
+    else if (status != ROOST_OK)
         raise_status(status);
+    if (status != ROOST_OK)
         return -1;
-    }
     self->filter = filter;
     return 0;
 }
@@ -151,11 +153,7 @@ bool replica_fits(PyTypeObject *type, roost_kind kind)
     PyTypeObject *needed = kind == ROOST_WINDOW ? window_type : kind == ROOST_COUNTER ? counter_type : filter_type;
     if (PyType_IsSubtype(type, needed))
         return true;
-    raise_status_with(ROOST_MISMATCH, "these are the bytes of a %s; see roost.from_bytes",
-                      kind == ROOST_WINDOW    ? "Window"
-                      : kind == ROOST_COUNTER ? "Counter"
-                                              : "Filter");
-    return false;
+    return raise_kind(kind) != NULL;
 }
 
 /* ---- small things ------------------------------------------------------------------------------------------------ */

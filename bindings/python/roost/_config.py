@@ -8,6 +8,7 @@ import datetime
 import math
 import numbers
 import operator
+import re
 from typing import Any, Dict, Optional, Tuple, Union
 
 from ._roost import InvalidError
@@ -32,7 +33,8 @@ MOST_WRITERS = 1024
 MOST_COUNT = 2**64 - 1
 MOST_TIME = 2**55  # the library's end of time, in microseconds
 
-Seconds = Union[int, float, datetime.timedelta]
+Seconds = Union[int, float, datetime.timedelta, str]
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 Moment = Union[int, float, datetime.datetime, None]
 
 
@@ -191,9 +193,13 @@ def impossible(options: Tuple[Any, ...]) -> str:
 
 
 def duration(option: str, value: Seconds) -> int:
-    """Microseconds, of seconds or a timedelta."""
-    seconds = value.total_seconds() if isinstance(value, datetime.timedelta) else value
-    return _microseconds(option, seconds)
+    """Microseconds, of seconds, a timedelta, or a text as the program takes it."""
+    if isinstance(value, str):
+        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smhd])", value)
+        if match is None:
+            raise refuse(option, f"must be seconds, a timedelta, or a text as '90s', '10m', '1.5h', '7d', not {value!r}")
+        return _microseconds(option, float(match[1]) * UNITS[match[2]])
+    return _microseconds(option, value.total_seconds() if isinstance(value, datetime.timedelta) else value)
 
 
 def moment(value: Moment) -> Optional[int]:

@@ -141,6 +141,8 @@ class Replica(_roost.Replica):
 
     def reset_replica(self) -> None:
         """Makes the file of this object a new replica, as `roost info --new-replica` does."""
+        if self.path is None and not self.closed:
+            raise InvalidError("reset_replica() is for objects of roost.open(); a copy() is a new replica")
         self._reset_replica()
 
     def _has_file(self) -> bool:
@@ -254,7 +256,7 @@ class _Timed(Replica):
 class Window(_Timed, _roost.Window):
     """Keys of the last seconds, hours or days; older ones are forgotten by themselves.
 
-    window     how long keys stay at least: seconds, or a timedelta
+    window     how long keys stay at least: seconds, a timedelta, or a text as "90s", "10m", "1.5h", "7d"
     capacity   keys expected within one window; more take more memory, at the same rate
     fpr        promised rate of false positives, one in a million by default
     past       slots that the window is cut in, less one

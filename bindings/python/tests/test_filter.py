@@ -246,7 +246,7 @@ class Arrays(unittest.TestCase):
         for keys in (numpy.zeros((2, 2, 2), "u1"), numpy.array(5), numpy.arange(64, dtype="u1").reshape(4, 16)[:, ::2]):
             with self.assertRaises(ValueError):
                 seen.update(keys)
-        with self.assertRaisesRegex(TypeError, "integers"):
+        with self.assertRaisesRegex(TypeError, "flatten it"):
             seen.update(numpy.zeros((2, 2), "i4"))
         with self.assertRaisesRegex(ValueError, "item 1 .* surrogate"):
             seen.update(numpy.array(["fine", "\ud800"]))
@@ -361,6 +361,24 @@ class Options(unittest.TestCase):
             with self.subTest(**options):
                 with self.assertRaisesRegex(roost.InvalidError, text):
                     roost.Filter(**options)
+
+    def test_errors_say_what_to_do(self):
+        def full():
+            full = roost.Filter(8, kind="cuckoo")
+            for key in range(1000):
+                full.add(key)
+
+        for call, text in (
+            (lambda: roost.Filter(100) | roost.Filter(), "one has a capacity of 100, and the other grows"),
+            (lambda: roost.Filter(100) | roost.Filter(200), "capacity 100 and 200"),
+            (lambda: roost.Filter.from_bytes(roost.Window(60).to_bytes()), "^these are the bytes of a Window; use Window.from_bytes"),
+            (lambda: roost.Filter(1e18), "give a smaller capacity, or none"),
+            (full, "it was made for 8 keys; give a larger capacity"),
+            (lambda: roost.Filter().reset_replica(), "for objects of roost.open"),
+            (lambda: roost.Filter().update(memoryview(bytes(16)).cast("q", (1, 2))), "flatten it"),
+        ):
+            with self.assertRaisesRegex((roost.Error, TypeError), text):
+                call()
 
     def test_types(self):
         for options in ({"capacity": "many"}, {"fpr": "low"}, {"kind": 3}, {"seed": 1j}, {"bits": None, "nonsense": 1}):

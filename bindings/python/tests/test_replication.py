@@ -61,8 +61,8 @@ class Lattice(unittest.TestCase):
         one = roost.Filter(capacity=100)
         before = one.digest()
         for other, text in [
-            (roost.Filter(), "kind bloom and cuckoo"),
-            (roost.Filter(capacity=100, scalable=True, kind="bloom"), "one grows"),
+            (roost.Filter(), "one has a capacity of 100, and the other grows"),
+            (roost.Filter(capacity=100, scalable=True, kind="bloom"), "the other grows"),
             (roost.Filter(capacity=5000), "capacity"),
             (roost.Filter(capacity=100, fpr=0.2), "fpr 0.01 and 0.2"),
             (roost.Filter(capacity=100, seed=7), "seed"),
@@ -357,14 +357,21 @@ class Windows(unittest.TestCase):
         with self.assertRaises(roost.ClockError):
             window.add("early", noon)
 
+    def test_durations(self):
+        for text, seconds in (("90s", 90), ("10m", 600), ("1.5h", 5400), ("7d", 604800)):
+            self.assertEqual(roost.Window(text).info()["window_seconds"], seconds)
+
     def test_refused(self):
         for bad in (0, -1, float("nan"), float("inf"), 1e30):
             with self.assertRaises(roost.InvalidError):
                 roost.Window(bad)
             with self.assertRaises(roost.InvalidError):
                 roost.Window(60).add("a", time=bad)
-        for bad in ("60", None, [1]):
+        for bad in (None, [1]):
             with self.assertRaises(TypeError):
+                roost.Window(bad)
+        for bad in ("60", "", "10 m", "-1m", "1e3s", "0s", "10m\n", "1w"):
+            with self.assertRaises(roost.InvalidError):
                 roost.Window(bad)
         with self.assertRaises(TypeError):
             roost.Window(60).add("a", time="now")

@@ -32,5 +32,5 @@ def wrong(seen: roost.Filter) -> None:
     seen.update([2.5])  # type: ignore[list-item]
     seen.merge("swift")  # type: ignore[arg-type]
     roost.Filter(kind=3)  # type: ignore[arg-type]
-    roost.Window("an hour")  # type: ignore[arg-type]
+    roost.Window(None)  # type: ignore[arg-type]
     seen.append("swift")  # type: ignore[attr-defined]
