@@ -1044,6 +1044,11 @@ static const struct {
 
 static void step()
 {
+    if (calls % 8192 == 8191) { // a new world: what models remember grows
+        for (auto &subject : subjects)
+            check(*subject);
+        subjects.clear(), frames.clear(), messages.clear();
+    }
     const auto &action = actions[subjects.size() < 3 ? 0 : random_below(std::size(actions))];
     action_name = action.name;
     minutes += one_in(400);
