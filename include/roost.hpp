@@ -1,19 +1,21 @@
 /*
- * Roost for C++17: objects that free themselves, keys and frames as views of bytes, times as std::chrono. Header only; it calls
- * the C library and nothing else. The headers that roost.h includes describe what each call does.
+ * Roost for C++17: objects that free themselves, keys and frames as views of bytes, times as std::chrono. Header only;
+ * it calls the C library and nothing else. The headers that roost.h includes describe what each call does.
  *
  *     roost::Filter seen = roost::Filter::create(1'000'000).or_throw();
  *     seen.add("swift").or_throw();
  *     if (seen.contains("swift")) ...
  *
  * Errors: a call that can fail returns a Status, or a Result: a Status and a value. Ask it (`if (!result) ...
- * result.status().text()`), or call or_throw(), which returns the value or throws roost::Error. With -fno-exceptions there is no
- * or_throw(). The compiler warns of results that nobody looks at. `if (result)` asks whether the call succeeded; `*result` is
- * its answer. Nothing else throws, but for containers that this header returns or fills, which may throw std::bad_alloc.
+ * result.status().text()`), or call or_throw(), which returns the value or throws roost::Error. With -fno-exceptions
+ * there is no or_throw(). The compiler warns of results that nobody looks at. `if (result)` asks whether the call
+ * succeeded; `*result` is its answer. Nothing else throws, but for containers that this header returns or fills, which
+ * may throw std::bad_alloc.
  *
- * Objects own what they hold. They can be moved and not copied (`clone` copies a filter). One that was made without `create`,
- * was moved from, or was left by an error is empty: it holds nothing, calls return ROOST_INVALID with a text of their own, look-ups
- * return false, and you may assign to it. Threads and lifetimes are as in roost/filter.h: const calls may be made at the same time.
+ * Objects own what they hold. They can be moved and not copied (`clone` copies a filter). One that was made without
+ * `create`, was moved from, or was left by an error is empty: it holds nothing, calls return ROOST_INVALID with a text
+ * of their own, look-ups return false, and you may assign to it. Threads and lifetimes are as in roost/filter.h: const
+ * calls may be made at the same time.
  */
 #ifndef ROOST_HPP
 #define ROOST_HPP
@@ -85,7 +87,8 @@ class Mergeable
         return detail::ask<roost_cursor>(get(),
                                          [&](roost_cursor &now) { return roost_filter_get_cursor(get(), &now); });
     }
-    /* The reply to a request of a Sync. After ROOST_MISMATCH, ROOST_PROTOCOL and ROOST_CORRUPT it tells the peer so: send it. */
+    /* The reply to a request of a Sync. After ROOST_MISMATCH, ROOST_PROTOCOL and ROOST_CORRUPT it tells the peer so:
+       send it. */
     Result<Buffer> reply(Bytes request, bool *changed = nullptr) noexcept
     {
         if (changed)
@@ -158,8 +161,8 @@ class Mergeable
 };
 
 /*
- * The owner of a filter: a Filter, a Window or a Counter, which is a `Basic`. What a File has loaded is a `Basic` that the file
- * owns.
+ * The owner of a filter: a Filter, a Window or a Counter, which is a `Basic`. What a File has loaded is a `Basic` that
+ * the file owns.
  */
 template <typename Self, typename Basic> class Owner : public Basic
 {
@@ -280,8 +283,8 @@ class BasicFilter : public Mergeable
         return detail::ask<bool>(
             get(), [&](bool &changed) { return roost_filter_remove_one(get(), &changed, key.data(), key.size()); });
     }
-    /* The value tells how many keys were done, and how many of them were there. After an error a few of the keys that follow may
-       have been removed too; `changed` counts them. */
+    /* The value tells how many keys were done, and how many of them were there. After an error a few of the keys that
+       follow may have been removed too; `changed` counts them. */
     template <typename Keys = std::initializer_list<std::string_view>> Result<Batch> remove_many(Keys &&keys)
     {
         return detail::ask<Batch>(get(), [&](Batch &batch) {
@@ -479,8 +482,8 @@ class Shared
 };
 
 /*
- * A file of one filter, as the program `roost` reads and writes them (roost/file.h). Lock it, load it, change what filter(),
- * window() or counter() returns, save it. The destructor unlocks; what was not saved is lost.
+ * A file of one filter, as the program `roost` reads and writes them (roost/file.h). Lock it, load it, change what
+ * filter(), window() or counter() returns, save it. The destructor unlocks; what was not saved is lost.
  */
 class File
 {
@@ -529,7 +532,8 @@ class File
     /* Of a locked file. */
     [[nodiscard]] bool exists() const noexcept { return get() && roost_file_exists(get()); }
 
-    /* The value tells whether the file was read: false means that the filter is current. After an error there is no filter. */
+    /* The value tells whether the file was read: false means that the filter is current. After an error there is no
+       filter. */
     Result<bool> load() noexcept
     {
         bool reread = false;
@@ -620,8 +624,8 @@ class File
 class Sync
 {
   public:
-    /* Destroy the sync before the filter, and before a File rereads it; the object may be moved. `memory`: what save_memory
-       returned after an earlier sync. */
+    /* Destroy the sync before the filter, and before a File rereads it; the object may be moved. `memory`: what
+       save_memory returned after an earlier sync. */
     static Result<Sync> create(Mergeable &filter, Bytes memory = {}) noexcept
     {
         return detail::ask<Sync>(filter.get(), [&](Sync &made) {
@@ -651,9 +655,10 @@ class Sync
 };
 
 /*
- * Messages over any stream, in the form of `roost sync` and `roost serve`: 0xd5, the size as a varint, the bytes. `read` and `write`
- * are as read(), recv(), write() and send() with the descriptor bound: read(to, size) returns how many bytes it read, 0 at the end,
- * write(from, size) how many it wrote; less than 0 is an error, of which errno has the number.
+ * Messages over any stream, in the form of `roost sync` and `roost serve`: 0xd5, the size as a varint, the bytes.
+ * `read` and `write` are as read(), recv(), write() and send() with the descriptor bound: read(to, size) returns how
+ * many bytes it read, 0 at the end, write(from, size) how many it wrote; less than 0 is an error, of which errno has
+ * the number.
  */
 template <typename Read, typename Write> class Stream
 {
@@ -669,7 +674,8 @@ template <typename Read, typename Write> class Stream
         Status status = write_all(head, used);
         return status ? write_all(static_cast<const char *>(message.data()), message.size()) : status;
     }
-    /* Empty where the stream ends before a message. Memory grows with what arrives, not with the size that a peer announces. */
+    /* Empty where the stream ends before a message. Memory grows with what arrives, not with the size that a peer
+       announces. */
     Result<std::string> receive()
     {
         unsigned char byte = 0;
@@ -728,8 +734,8 @@ template <typename Read, typename Write> class Stream
     Write write_;
 };
 
-/* Syncs with a peer that runs serve(), or `roost serve FILE`. `memory` (may be nullptr) is that of the sync before with this peer,
-   and becomes that for the next one. */
+/* Syncs with a peer that runs serve(), or `roost serve FILE`. `memory` (may be nullptr) is that of the sync before with
+   this peer, and becomes that for the next one. */
 template <typename Read, typename Write>
 Result<roost_sync_result> sync(Mergeable &filter, Stream<Read, Write> &stream, Buffer *memory = nullptr)
 {
@@ -796,8 +802,8 @@ class Reconcile
         return get() ? Status(roost_reconcile_add(get(), key.data(), key.size(), count))
                      : Status(ROOST_INVALID, Status::empty);
     }
-    /* The next message to send; an empty one means that nothing more is to be sent. After an error one that is not empty
-       tells the peer: send it. */
+    /* The next message to send; an empty one means that nothing more is to be sent. After an error one that is not
+       empty tells the peer: send it. */
     Result<Buffer> next(Bytes received = {}) noexcept
     {
         return detail::ask<Buffer>(get(), [&](Buffer &message) {
@@ -815,7 +821,8 @@ class Reconcile
         return result().messages > 0 ? roost_reconcile_count(get(), key.data(), key.size()) : 0;
     }
 
-    /* The keys of this side that the other one lacks, once the session is done; `index` counts the calls of add from 0. */
+    /* The keys of this side that the other one lacks, once the session is done; `index` counts the calls of add from 0.
+       */
     [[nodiscard]] std::vector<roost_difference> differences() const
     {
         std::vector<roost_difference> differences(is_done() ? static_cast<std::size_t>(result().only_here) : 0);

@@ -118,8 +118,8 @@ template <typename Value> class [[nodiscard]] Result
 /* ---- bytes and times ------------------------------------------------------------------------------------------- */
 
 /*
- * A view of bytes that others own: a key, a frame, a message. Made of a string, of a std::string_view, and of whatever has data()
- * and size() and consists of bytes: std::vector<std::uint8_t>, std::span<const std::byte>, a Buffer.
+ * A view of bytes that others own: a key, a frame, a message. Made of a string, of a std::string_view, and of whatever
+ * has data() and size() and consists of bytes: std::vector<std::uint8_t>, std::span<const std::byte>, a Buffer.
  */
 class Bytes
 {
@@ -150,7 +150,8 @@ class Bytes
     std::size_t size_ = 0;
 };
 
-/* Bytes that the library has made: a frame, a message. A contiguous range, of which std::span and std::vector can be made. */
+/* Bytes that the library has made: a frame, a message. A contiguous range, of which std::span and std::vector can be
+   made. */
 class Buffer
 {
   public:
@@ -190,7 +191,8 @@ inline Time now() noexcept
     return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
 }
 
-/* What a call with many keys did: how many it has done, and how many of them changed something, or were seen (Window). */
+/* What a call with many keys did: how many it has done, and how many of them changed something, or were seen (Window).
+   */
 struct Batch {
     std::size_t done = 0;
     std::size_t changed = 0;
@@ -240,8 +242,8 @@ template <typename Object, void (*Free)(Object *)> class Handle
 };
 
 /*
- * Keys go to the library in chunks on the stack, if references to them stay valid while the iterator moves on; otherwise, as with
- * a view that makes strings, one by one. `use(chunk, count)` returns whether to continue.
+ * Keys go to the library in chunks on the stack, if references to them stay valid while the iterator moves on;
+ * otherwise, as with a view that makes strings, one by one. `use(chunk, count)` returns whether to continue.
  */
 template <typename Iterator, typename = void> struct Chunk : std::integral_constant<std::size_t, 1> {
 };

@@ -1,13 +1,15 @@
 /*
  * Random and hostile calls of roost.hpp, beside an exact model: hostile [--seconds N] [--seed S]
  *
- * Objects of all kinds are made, changed, merged, synced, encoded, saved, moved and freed: with allocations and entropy that fail,
- * objects that are empty, frames and messages that were cut, changed or belong to others, configurations that make no sense, files
- * that are damaged or locked. Checked: a call that fails changes nothing, no key is lost, nothing is counted twice, what was merged
- * is included, and no memory leaks. A crash or a sanitizer ends the program; the seed repeats the run.
+ * Objects of all kinds are made, changed, merged, synced, encoded, saved, moved and freed: with allocations and entropy
+ * that fail, objects that are empty, frames and messages that were cut, changed or belong to others, configurations
+ * that make no sense, files that are damaged or locked. Checked: a call that fails changes nothing, no key is lost,
+ * nothing is counted twice, what was merged is included, and no memory leaks. A crash or a sanitizer ends the program;
+ * the seed repeats the run.
  *
- * The model of a filter is a lower bound of what it holds, by the rules of observed-remove sets: each addition has a number, and a
- * replica knows which numbers it holds (`sure`) and which may have been removed or replaced somewhere (`gone`).
+ * The model of a filter is a lower bound of what it holds, by the rules of observed-remove sets: each addition has a
+ * number, and a replica knows which numbers it holds (`sure`) and which may have been removed or replaced somewhere
+ * (`gone`).
  */
 #include <roost.hpp>
 
@@ -26,7 +28,8 @@
 
 using namespace std::chrono_literals;
 
-/* ---- chance, and a system that fails -------------------------------------------------------------------------------- */
+/* ---- chance, and a system that fails --------------------------------------------------------------------------------
+   */
 
 static std::mt19937_64 generator;
 static const char *action_name = "";
@@ -102,7 +105,8 @@ struct Faults { // while it lives
     }
 };
 
-/* ---- the model ------------------------------------------------------------------------------------------------------ */
+/* ---- the model ------------------------------------------------------------------------------------------------------
+   */
 
 struct Model {
     std::map<std::uint64_t, std::string> sure;     // number of an addition, and its key
@@ -134,7 +138,8 @@ static void take(Model &model, const Model &other, bool all)
     model.is_exact &= other.is_exact;
 }
 
-/* ---- what is made --------------------------------------------------------------------------------------------------- */
+/* ---- what is made ---------------------------------------------------------------------------------------------------
+   */
 
 struct Form {
     roost_config config;
@@ -298,7 +303,8 @@ struct Unchanged {
     }
 };
 
-/* ---- checks ---------------------------------------------------------------------------------------------------------- */
+/* ---- checks
+   ---------------------------------------------------------------------------------------------------------- */
 
 static bool has(Subject &subject, const std::string &key)
 {
@@ -340,7 +346,8 @@ static void check(Subject &subject)
         check_keys(subject);
 }
 
-/* ---- actions: elements ------------------------------------------------------------------------------------------------ */
+/* ---- actions: elements
+   ------------------------------------------------------------------------------------------------ */
 
 template <typename Kind> static bool made(Kind &object, roost::Result<Kind> result)
 {
@@ -535,7 +542,8 @@ static void strange_time()
     }
 }
 
-/* ---- actions: replication ------------------------------------------------------------------------------------------------ */
+/* ---- actions: replication
+   ------------------------------------------------------------------------------------------------ */
 
 static void merge()
 {
@@ -740,7 +748,8 @@ static void stream()
     INSIST(copy->check());
 }
 
-/* ---- actions: sessions, threads, objects ----------------------------------------------------------------------------------- */
+/* ---- actions: sessions, threads, objects
+   ----------------------------------------------------------------------------------- */
 
 static void reconcile()
 {
@@ -852,9 +861,11 @@ static void look()
     fine(subject.any().cursor());
 }
 
-/* ---- actions: files --------------------------------------------------------------------------------------------------------- */
+/* ---- actions: files
+   --------------------------------------------------------------------------------------------------------- */
 
-/* What was saved last, and an object for it. Only one that was loaded or set under its lock may add: it is the replica. */
+/* What was saved last, and an object for it. Only one that was loaded or set under its lock may add: it is the replica.
+   */
 struct Place {
     std::string path;
     Model model{};
@@ -1002,7 +1013,8 @@ static void files()
         std::swap(opened[0].file, opened[0].file);
 }
 
-/* ---- the run ----------------------------------------------------------------------------------------------------------------- */
+/* ---- the run
+   ----------------------------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

@@ -1,6 +1,6 @@
 /*
- * roost.hpp: what a C++ program can rely on beyond the calls of the C library. Compiled by tests/cpp.sh with gcc and clang, as C++17
- * and C++20, with and without exceptions; with -DELSEWHERE, a second file of the same program.
+ * roost.hpp: what a C++ program can rely on beyond the calls of the C library. Compiled by tests/cpp.sh with gcc and
+ * clang, as C++17 and C++20, with and without exceptions; with -DELSEWHERE, a second file of the same program.
  */
 #include <roost.hpp>
 
@@ -55,7 +55,8 @@ static roost::Filter removable()
     return taken(roost::Filter::create(1000, ROOST_ORCUCKOO));
 }
 
-/* ---- keys and ranges of keys -------------------------------------------------------------------------------------- */
+/* ---- keys and ranges of keys --------------------------------------------------------------------------------------
+   */
 
 static void test_bytes()
 {
@@ -183,7 +184,8 @@ static void test_full()
     CHECK(!lost && filter.check());
 }
 
-/* ---- objects ------------------------------------------------------------------------------------------------------- */
+/* ---- objects -------------------------------------------------------------------------------------------------------
+   */
 
 template <typename Kind> static void check_moves(Kind kind)
 {
@@ -306,7 +308,8 @@ static void test_other_kinds()
     CHECK(filter.merge(filter) && filter == filter && *filter.compare(filter) == ROOST_EQUAL);
 }
 
-/* ---- replication ---------------------------------------------------------------------------------------------------- */
+/* ---- replication ----------------------------------------------------------------------------------------------------
+   */
 
 static void test_replication()
 {
@@ -435,7 +438,8 @@ static void test_shared()
           shared.merge(removable()).status() == ROOST_MISMATCH);
 }
 
-/* ---- files ---------------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------------------------------
+   */
 
 static void test_files()
 {
@@ -486,7 +490,8 @@ static void test_files()
     rmdir(folder);
 }
 
-/* ---- errors --------------------------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------------------------------
+   */
 
 static void test_errors()
 {
