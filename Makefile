@@ -25,6 +25,7 @@
 #   make lint       clang-tidy and cppcheck over all that is shipped (FILES=... for a few files)
 #   make js         the npm package roost-filter, for Node and browsers, at build/js/roost-filter-VERSION.tgz
 #   make check-js   its tests in Node;  make check-browser  the package and the playground in Chromium (needs the npm registry)
+#   make check-types  its declarations for TypeScript, beside what exists at run time, and CommonJS (needs the npm registry)
 #   make check-languages  filters of C, C++, Python, JavaScript in Node and Chromium, the program, Redis and Valkey have the same bytes
 #   make play       the playground, served on this machine;  make web  the same as one file, build/web/index.html
 #   make fuzz-js    hostile calls of the package, for FUZZ_SECONDS;  make bench-js  beside two packages of npm
@@ -34,6 +35,7 @@
 #   make exhaust    the tiny universe, deep;  make fuzz   the fuzzers, for FUZZ_SECONDS each
 #   make fuzz-module  what strangers may send to a server with the module, for FUZZ_SECONDS
 #   make fuzz-python  hostile calls of the Python package under sanitizers, for FUZZ_SECONDS of processor
+#   make fuzz-cpp   hostile calls of roost.hpp under sanitizers, for FUZZ_SECONDS of processor, with FUZZ_SEED if that is set
 #   make simulate   SIMULATE_STEPS random steps of replicas and of a link, in slices; goes on where it was interrupted
 
 PREFIX ?= /usr/local
@@ -42,7 +44,7 @@ LINK_SECONDS ?= 600
 SIMULATE_STEPS ?= 100000000
 FUZZERS = decode operations session reconcile exchange section
 
-.PHONY: all module deb check-deb check-deb-build python check-python check-pythons bench-python fuzz-python run run-redis check check-long check-redis check-servers check-link check-threads check-platforms install uninstall dist prove bench bench-redis bench-link bench-small bench-instructions bench-cli bench-growth docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean js check-js check-browser fuzz-js bench-js web play check-languages
+.PHONY: all module deb check-deb check-deb-build python check-python check-pythons bench-python fuzz-python fuzz-cpp run run-redis check check-long check-redis check-servers check-link check-threads check-platforms install uninstall dist prove bench bench-redis bench-link bench-small bench-instructions bench-cli bench-growth docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean js check-js check-types check-browser fuzz-js bench-js web play check-languages
 
 all: build/build.ninja
 	@packaging/compile build
@@ -105,6 +107,14 @@ fuzz-python:
 	@LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
 	    UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONPATH=$(CURDIR)/build-sanitize/bindings/python \
 	    /usr/bin/python3 -X faulthandler bindings/python/tests/hostile.py --seconds $(FUZZ_SECONDS)
+
+fuzz-cpp:
+	@packaging/dependencies check
+	@test -f build-sanitize/build.ninja || meson setup build-sanitize -Dwerror=true -Dbuildtype=debugoptimized \
+	    -Db_sanitize=address,undefined >/dev/null
+	@packaging/compile build-sanitize src/libroost-objects.a
+	@ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	    bash tests/cpp.sh build/src/libroost.a build-sanitize/src/libroost-objects.a $(FUZZ_SECONDS) $(FUZZ_SEED)
 
 check-redis: module
 	@packaging/dependencies redis
@@ -212,6 +222,10 @@ check-js: js
 	@for module in index removal core; do ROOST_JS_PLAIN=1 ROOST_JS_MODULE=$$module node --test bindings/js/test/filter.test.js || exit 1; done
 	@node bindings/js/test/fuzz.js 5
 	@tests/pages docs/javascript.md
+
+check-types: js
+	@packaging/dependencies browser
+	@bindings/js/test/types/run
 
 check-browser: web
 	@packaging/dependencies browser

@@ -1,506 +1,621 @@
 /*
- * Roost for C++17: objects that free themselves, keys as std::string_view, times as std::chrono. Header only; it calls the C
- * library and nothing else. The headers that roost.h includes describe what each call does.
+ * Roost for C++17: objects that free themselves, keys and frames as views of bytes, times as std::chrono. Header only;
+ * it calls the C library and nothing else. The headers that roost.h includes describe what each call does.
  *
  *     roost::Filter seen = roost::Filter::create(1'000'000).or_throw();
  *     seen.add("swift").or_throw();
  *     if (seen.contains("swift")) ...
  *
  * Errors: a call that can fail returns a Status, or a Result: a Status and a value. Ask it (`if (!result) ...
- * result.status().text()`), or call or_throw(), which returns the value or throws roost::Error. With -fno-exceptions there is no
- * or_throw(). The compiler warns of results that nobody looks at.
+ * result.status().text()`), or call or_throw(), which returns the value or throws roost::Error. With -fno-exceptions
+ * there is no or_throw(). The compiler warns of results that nobody looks at. `if (result)` asks whether the call
+ * succeeded; `*result` is its answer. Nothing else throws, but for containers that this header returns or fills, which
+ * may throw std::bad_alloc.
  *
- * Objects own what they hold. They can be moved and not copied (`clone` copies a filter); one that was moved from, or that
- * an error left empty, may only be destroyed or assigned to. Threads and lifetimes are as in roost/filter.h.
+ * Objects own what they hold. They can be moved and not copied (`clone` copies a filter). One that was made without
+ * `create`, was moved from, or was left by an error is empty: it holds nothing, calls return ROOST_INVALID with a text
+ * of their own, look-ups return false, and you may assign to it. Threads and lifetimes are as in roost/filter.h: const
+ * calls may be made at the same time.
  */
 #ifndef ROOST_HPP
 #define ROOST_HPP
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <initializer_list>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "roost.h"
-
-#if defined(__cpp_exceptions)
-#include <stdexcept>
-#endif
+#include "roost/result.hpp"
 
 namespace roost
 {
 
-/* ---- errors ---------------------------------------------------------------------------------------------------- */
-
-#if defined(__cpp_exceptions)
-/* What or_throw() throws; what() is the text of the status. */
-class Error : public std::runtime_error
-{
-  public:
-    explicit Error(roost_status code) : std::runtime_error(roost_status_text(code)), code_(code)
-    {
-    }
-    roost_status code() const noexcept
-    {
-        return code_;
-    }
-
-  private:
-    roost_status code_;
-};
-#endif
-
-/* The status of a call; true where it succeeded. */
-class [[nodiscard]] Status
-{
-  public:
-    Status(roost_status code = ROOST_OK) noexcept : code_(code)
-    {
-    }
-    explicit operator bool() const noexcept
-    {
-        return code_ == ROOST_OK;
-    }
-    roost_status code() const noexcept
-    {
-        return code_;
-    }
-    const char *text() const noexcept
-    {
-        return roost_status_text(code_);
-    }
-#if defined(__cpp_exceptions)
-    void or_throw() const
-    {
-        if (code_ != ROOST_OK)
-            throw Error(code_);
-    }
-#endif
-
-  private:
-    roost_status code_;
-};
-
-/* A status and a value. After an error the value is empty or false, unless a description says otherwise. */
-template <typename Value> class [[nodiscard]] Result
-{
-  public:
-    Result(roost_status code, Value value) : status_(code), value_(std::move(value))
-    {
-    }
-    explicit operator bool() const noexcept
-    {
-        return static_cast<bool>(status_);
-    }
-    Status status() const noexcept
-    {
-        return status_;
-    }
-    Value &operator*() &noexcept
-    {
-        return value_;
-    }
-    const Value &operator*() const &noexcept
-    {
-        return value_;
-    }
-    Value &&operator*() &&noexcept
-    {
-        return std::move(value_);
-    }
-    Value *operator->() noexcept
-    {
-        return &value_;
-    }
-    const Value *operator->() const noexcept
-    {
-        return &value_;
-    }
-#if defined(__cpp_exceptions)
-    Value or_throw() &&
-    {
-        status_.or_throw();
-        return std::move(value_);
-    }
-#endif
-
-  private:
-    Status status_;
-    Value value_;
-};
-
-/* ---- bytes and times ------------------------------------------------------------------------------------------- */
-
-/* Bytes that the library has made: a frame, a message. */
-class Buffer
-{
-  public:
-    Buffer() noexcept = default;
-    Buffer(Buffer &&other) noexcept : buffer_(std::exchange(other.buffer_, roost_buffer{}))
-    {
-    }
-    Buffer &operator=(Buffer &&other) noexcept
-    {
-        std::swap(buffer_, other.buffer_);
-        return *this;
-    }
-    ~Buffer()
-    {
-        roost_buffer_release(&buffer_);
-    }
-
-    const std::uint8_t *data() const noexcept
-    {
-        return buffer_.data;
-    }
-    std::size_t size() const noexcept
-    {
-        return buffer_.size;
-    }
-    bool empty() const noexcept
-    {
-        return buffer_.size == 0;
-    }
-    std::string_view view() const noexcept
-    {
-        return {reinterpret_cast<const char *>(buffer_.data), buffer_.size};
-    }
-    operator std::string_view() const noexcept
-    {
-        return view();
-    }
-
-    /* For calls of the C library, which fill it. It must be empty. */
-    roost_buffer *out() noexcept
-    {
-        return &buffer_;
-    }
-
-  private:
-    roost_buffer buffer_{};
-};
-
-/* Times of windows and counters: microseconds since 1970 where they come from the system's clock. */
-using Time = std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>;
-inline Time now()
-{
-    return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
-}
-
 /* ---- what all filters can do ------------------------------------------------------------------------------------ */
 
-/* The owner of a roost_filter: merges, frames, deltas, digests. Filter, Window and Counter add their elements to it. */
+/* A filter of any kind: merges, frames, deltas, digests, replicas. */
 class Mergeable
 {
   public:
-    /* The filter, for calls of the C library that this header does not have. It stays with its owner. */
-    roost_filter *get() const noexcept
-    {
-        return handle_.get();
-    }
+    Mergeable(const Mergeable &) = delete;
+    Mergeable &operator=(const Mergeable &) = delete;
 
-    Result<bool> merge(const Mergeable &other)
+    /* Whether there is a filter: false for an object that is empty. */
+    explicit operator bool() const noexcept { return filter_ != nullptr; }
+    /* The filter, for calls of the C library that this header does not have. It stays with its owner. */
+    roost_filter *get() noexcept { return filter_; }
+    const roost_filter *get() const noexcept { return filter_; }
+
+    Result<bool> merge(const Mergeable &other) noexcept
     {
-        bool changed = false;
-        roost_status status = roost_filter_merge(get(), &changed, other.get());
-        return {status, changed};
+        return detail::ask<bool>(get() && other,
+                                 [&](bool &changed) { return roost_filter_merge(get(), &changed, other.get()); });
     }
     /* Merges a frame of a state or a delta, which may come from anyone. */
-    Result<bool> merge_frame(std::string_view frame)
+    Result<bool> merge_frame(Bytes frame) noexcept
     {
-        bool changed = false;
-        roost_status status = roost_filter_merge_frame(get(), &changed, frame.data(), frame.size());
-        return {status, changed};
+        return detail::ask<bool>(get(), [&](bool &changed) {
+            return roost_filter_merge_frame(get(), &changed, frame.data(), frame.size());
+        });
     }
-    Result<Buffer> encode() const
+    /* After ROOST_MISMATCH it is ROOST_CONCURRENT. */
+    Result<roost_order> compare(const Mergeable &other) const noexcept
     {
-        Buffer frame;
-        roost_status status = roost_filter_encode(get(), frame.out());
-        return {status, std::move(frame)};
+        return detail::ask<roost_order>(
+            get() && other, [&](roost_order &order) { return roost_filter_compare(get(), &order, other.get()); });
+    }
+    Result<Buffer> encode() const noexcept
+    {
+        return detail::ask<Buffer>(get(), [&](Buffer &frame) { return roost_filter_encode(get(), frame.out()); });
     }
     /* What changed since a cursor, which moves on; at first it is roost_cursor{}, and the delta is the whole state. */
-    Result<Buffer> encode_delta(roost_cursor &cursor)
+    Result<Buffer> encode_delta(roost_cursor &cursor) noexcept
     {
-        Buffer frame;
-        roost_cursor since = cursor;
-        roost_status status = roost_filter_encode_delta(get(), frame.out(), &cursor, &since);
-        return {status, std::move(frame)};
+        return detail::ask<Buffer>(
+            get(), [&](Buffer &frame) { return roost_filter_encode_delta(get(), frame.out(), &cursor, &cursor); });
     }
-    /* The reply to a request of a Sync. After ROOST_MISMATCH, ROOST_PROTOCOL and ROOST_CORRUPT it tells the peer so: send it. */
-    Result<Buffer> reply(std::string_view request, bool *changed = nullptr)
+    /* The cursor of the present state, for deltas from here on. */
+    Result<roost_cursor> cursor() noexcept
     {
-        Buffer message;
-        roost_status status = roost_sync_reply(get(), message.out(), changed, request.data(), request.size());
-        return {status, std::move(message)};
+        return detail::ask<roost_cursor>(get(),
+                                         [&](roost_cursor &now) { return roost_filter_get_cursor(get(), &now); });
     }
-    /* 32 hexadecimal digits, equal for equal states. */
-    std::string digest()
+    /* The reply to a request of a Sync. After ROOST_MISMATCH, ROOST_PROTOCOL and ROOST_CORRUPT it tells the peer so:
+       send it. */
+    Result<Buffer> reply(Bytes request, bool *changed = nullptr) noexcept
     {
-        char text[33];
-        roost_digest_text(roost_filter_digest(get()), text);
+        if (changed)
+            *changed = false;
+        return detail::ask<Buffer>(get(), [&](Buffer &message) {
+            return roost_sync_reply(get(), message.out(), changed, request.data(), request.size());
+        });
+    }
+    /* The identity and the journal of this replica, to be stored beside its frame. */
+    Result<Buffer> save_replica() const noexcept
+    {
+        return detail::ask<Buffer>(get(), [&](Buffer &bytes) { return roost_filter_save_replica(get(), bytes.out()); });
+    }
+    /* For a filter that was just decoded from that frame; once. */
+    Status restore_replica(Bytes saved) noexcept
+    {
+        return get() ? Status(roost_filter_restore_replica(get(), saved.data(), saved.size()))
+                     : Status(ROOST_INVALID, Status::empty);
+    }
+    Result<bool> transfer_shares() noexcept
+    {
+        return detail::ask<bool>(get(), [&](bool &changed) { return roost_filter_transfer_shares(get(), &changed); });
+    }
+    /* 32 hexadecimal digits, equal for equal states. Not const: the filter caches it. */
+    [[nodiscard]] std::string digest()
+    {
+        char text[33] = "";
+        if (get())
+            roost_digest_text(roost_filter_digest(get()), text);
         return text;
     }
-    roost_info info() const
+    [[nodiscard]] roost_info info() const noexcept
     {
         roost_info info{};
-        roost_filter_get_info(get(), &info);
+        if (get())
+            roost_filter_get_info(get(), &info);
         return info;
     }
-    const roost_config &config() const noexcept
+    /* What is known without reading all of the filter. */
+    [[nodiscard]] roost_info brief_info() const noexcept
     {
-        return *roost_filter_get_config(get());
+        roost_info info{};
+        if (get())
+            roost_filter_get_brief_info(get(), &info);
+        return info;
     }
-    friend bool operator==(const Mergeable &a, const Mergeable &b)
+    /* All zero for an empty object. */
+    [[nodiscard]] const roost_config &config() const noexcept
     {
-        return roost_filter_equal(a.get(), b.get());
+        static constexpr roost_config none{};
+        return get() ? *roost_filter_get_config(get()) : none;
     }
-    friend bool operator!=(const Mergeable &a, const Mergeable &b)
+    /* 0 while the replica has no actor. */
+    [[nodiscard]] std::uint64_t actor() const noexcept { return get() ? roost_filter_get_actor(get()) : 0; }
+    /* Checks the invariants of the structure, for tests and for diagnosis. */
+    Status check() const noexcept
     {
-        return !(a == b);
+        return get() ? Status(roost_filter_check(get())) : Status(ROOST_INVALID, Status::empty);
     }
+    friend bool operator==(const Mergeable &a, const Mergeable &b) noexcept
+    {
+        return a && b ? roost_filter_equal(a.get(), b.get()) : !a && !b;
+    }
+    friend bool operator!=(const Mergeable &a, const Mergeable &b) noexcept { return !(a == b); }
 
   protected:
-    struct Release {
-        void operator()(roost_filter *filter) const noexcept
-        {
-            roost_filter_free(filter);
-        }
-    };
-    Mergeable() noexcept = default;
-    explicit Mergeable(roost_filter *filter) noexcept : handle_(filter)
-    {
-    }
+    Mergeable() noexcept {} // not defaulted, here and below: C++17 would take the classes for aggregates
+    ~Mergeable() = default;
+    roost_filter *filter_ = nullptr;
+};
 
-    template <typename Kind> static Result<Kind> make(const roost_config &config, const roost_environment *environment)
+/*
+ * The owner of a filter: a Filter, a Window or a Counter, which is a `Basic`. What a File has loaded is a `Basic` that
+ * the file owns.
+ */
+template <typename Self, typename Basic> class Owner : public Basic
+{
+  public:
+    static Result<Self> create(const roost_config &config, const roost_environment *environment = nullptr) noexcept
     {
-        if (!Kind::has(config.kind))
-            return {ROOST_INVALID, Kind()};
-        roost_filter *filter = nullptr;
-        roost_status status = roost_filter_new(&filter, &config, environment);
-        return {status, Kind(filter)};
+        return detail::ask<Self>(true, [&](Self &made) {
+            return Basic::has(config.kind) ? Status(roost_filter_new(&made.filter_, &config, environment))
+                                           : Status(ROOST_INVALID, Status::other_kind);
+        });
     }
-    /* ROOST_MISMATCH for a frame of another kind. */
-    template <typename Kind> static Result<Kind> decode_as(std::string_view frame, const roost_environment *environment)
+    static Result<Self> decode(Bytes frame, const roost_environment *environment = nullptr) noexcept
     {
         roost_filter *filter = nullptr;
         roost_status status = roost_filter_decode(&filter, frame.data(), frame.size(), environment);
-        Kind decoded(filter);
-        if (status == ROOST_OK && !Kind::has(decoded.config().kind))
-            return {ROOST_MISMATCH, Kind()};
-        return {status, std::move(decoded)};
+        return status == ROOST_OK ? adopt(filter) : Result<Self>(status, Self());
     }
-    template <typename Kind> Result<Kind> clone_as() const
+    /* Takes ownership of a filter of the C library, and frees it if it is of another kind (ROOST_MISMATCH). */
+    static Result<Self> adopt(roost_filter *filter) noexcept
     {
-        roost_filter *copy = nullptr;
-        roost_status status = roost_filter_clone(get(), &copy);
-        return {status, Kind(copy)};
+        Self made;
+        if (filter && Basic::has(roost_filter_get_config(filter)->kind))
+            made.filter_ = filter;
+        else
+            roost_filter_free(filter);
+        return {made ? Status()
+                     : Status(filter ? ROOST_MISMATCH : ROOST_INVALID, filter ? Status::other_kind : Status::empty),
+                std::move(made)};
+    }
+    /* Gives the ownership to the caller; nullptr where the object is empty. */
+    [[nodiscard]] roost_filter *release() noexcept { return std::exchange(this->filter_, nullptr); }
+    Result<Self> clone() const noexcept
+    {
+        return detail::ask<Self>(this->get(),
+                                 [&](Self &copy) { return roost_filter_clone(this->get(), &copy.filter_); });
     }
 
-  private:
-    std::unique_ptr<roost_filter, Release> handle_;
+  protected:
+    Owner() noexcept {}
+    Owner(Owner &&other) noexcept : Basic() { this->filter_ = other.release(); }
+    Owner &operator=(Owner &&other) noexcept
+    {
+        roost_filter *filter = other.release(); // first: it may be this one
+        roost_filter_free(this->filter_);
+        this->filter_ = filter;
+        return *this;
+    }
+    ~Owner() { roost_filter_free(this->filter_); }
 };
 
 /* ---- filters --------------------------------------------------------------------------------------------------- */
 
-/* A Bloom or cuckoo filter (roost/filter.h). */
-class Filter : public Mergeable
+/* A Bloom or cuckoo filter (roost/filter.h). Many keys are any range of keys, or a list in braces. */
+class BasicFilter : public Mergeable
 {
   public:
-    Filter() noexcept = default;
-
-    static Result<Filter> create(const roost_config &config, const roost_environment *environment = nullptr)
+    /* The value tells whether the element is new. */
+    Result<bool> add(Bytes key) noexcept
     {
-        return make<Filter>(config, environment);
+        return detail::ask<bool>(
+            get(), [&](bool &changed) { return roost_filter_add(get(), &changed, key.data(), key.size()); });
     }
+    /* Adds until one addition fails; the value tells how many were added by then, and how many of these are new. */
+    template <typename Keys = std::initializer_list<std::string_view>> Result<Batch> add_many(Keys &&keys)
+    {
+        return detail::ask<Batch>(get(), [&](Batch &batch) {
+            return detail::change_many(
+                keys, batch, [&](bool *changed, std::size_t *done, const roost_bytes *chunk, std::size_t count) {
+                    return roost_filter_add_many(get(), changed, done, chunk, count);
+                });
+        });
+    }
+    [[nodiscard]] bool contains(Bytes key) const noexcept
+    {
+        return get() && roost_filter_contains(get(), key.data(), key.size());
+    }
+    [[nodiscard]] std::uint64_t count(Bytes key) const noexcept
+    {
+        return get() ? roost_filter_count(get(), key.data(), key.size()) : 0;
+    }
+    /* Writes a bool for each key to an output iterator, and returns where it ends. */
+    template <typename Keys, typename Output> Output contains_many(Keys &&keys, Output found) const
+    {
+        detail::in_chunks(keys, [&](const roost_bytes *chunk, std::size_t count) {
+            bool answers[detail::chunk_of<Keys>] = {};
+            if (get())
+                roost_filter_contains_many(get(), answers, chunk, count);
+            for (std::size_t i = 0; i < count; i++)
+                *found++ = answers[i];
+            return true;
+        });
+        return found;
+    }
+    template <typename Keys = std::initializer_list<std::string_view>>
+    [[nodiscard]] std::vector<bool> contains_many(Keys &&keys) const
+    {
+        std::vector<bool> found;
+        contains_many(keys, std::back_inserter(found));
+        return found;
+    }
+
+    /* The time of the changes that follow, with ROOST_LAST_WRITER_WINS; for other filters it does nothing. */
+    void set_time(Time time = now()) noexcept
+    {
+        if (get())
+            roost_filter_set_time(get(), detail::microseconds_of(time));
+    }
+
+    /* The value tells whether the element was there. ROOST_UNSUPPORTED but for ROOST_ORCUCKOO. */
+    Result<bool> remove(Bytes key) noexcept
+    {
+        return detail::ask<bool>(
+            get(), [&](bool &changed) { return roost_filter_remove(get(), &changed, key.data(), key.size()); });
+    }
+    /* One copy, of a multiset. */
+    Result<bool> remove_one(Bytes key) noexcept
+    {
+        return detail::ask<bool>(
+            get(), [&](bool &changed) { return roost_filter_remove_one(get(), &changed, key.data(), key.size()); });
+    }
+    /* The value tells how many keys were done, and how many of them were there. After an error a few of the keys that
+       follow may have been removed too; `changed` counts them. */
+    template <typename Keys = std::initializer_list<std::string_view>> Result<Batch> remove_many(Keys &&keys)
+    {
+        return detail::ask<Batch>(get(), [&](Batch &batch) {
+            return detail::change_many(
+                keys, batch, [&](bool *changed, std::size_t *done, const roost_bytes *chunk, std::size_t count) {
+                    roost_status status = roost_filter_remove_many(get(), changed, chunk, count);
+                    *done = status == ROOST_OK ? count : 0;
+                    return status;
+                });
+        });
+    }
+
+    /* Whether the class is for this kind. */
+    static constexpr bool has(roost_kind kind) noexcept { return kind != ROOST_WINDOW && kind != ROOST_COUNTER; }
+
+  protected:
+    BasicFilter() noexcept {}
+    ~BasicFilter() = default;
+};
+
+class Filter : public Owner<Filter, BasicFilter>
+{
+  public:
+    Filter() noexcept {}
+    using Owner::create;
+
     /* With the default configuration but for these; ROOST_ORCUCKOO has removal. */
-    static Result<Filter> create(std::uint64_t capacity, roost_kind kind = ROOST_BLOOM)
+    static Result<Filter> create(std::uint64_t capacity, roost_kind kind = ROOST_BLOOM) noexcept
     {
         roost_config config = roost_config_default();
         config.capacity = capacity;
         config.kind = kind;
         return create(config);
     }
-    static Result<Filter> decode(std::string_view frame, const roost_environment *environment = nullptr)
-    {
-        return decode_as<Filter>(frame, environment);
-    }
-    Result<Filter> clone() const
-    {
-        return clone_as<Filter>();
-    }
-
-    /* The value tells whether the element is new. */
-    Result<bool> add(std::string_view key)
-    {
-        bool changed = false;
-        roost_status status = roost_filter_add(get(), &changed, key.data(), key.size());
-        return {status, changed};
-    }
-    /* Adds all of a container of strings. The value is how many were added before an error, if there was one. */
-    template <typename Keys> Result<std::size_t> add_many(const Keys &keys)
-    {
-        std::vector<roost_bytes> bytes = bytes_of(keys);
-        std::size_t done = 0;
-        roost_status status = roost_filter_add_many(get(), nullptr, &done, bytes.data(), bytes.size());
-        return {status, done};
-    }
-    bool contains(std::string_view key) const
-    {
-        return roost_filter_contains(get(), key.data(), key.size());
-    }
-    std::uint64_t count(std::string_view key) const
-    {
-        return roost_filter_count(get(), key.data(), key.size());
-    }
-
-    /* The time of the changes that follow, with ROOST_LAST_WRITER_WINS; for other filters it does nothing. */
-    void set_time(Time time = now()) noexcept
-    {
-        roost_filter_set_time(get(), static_cast<std::uint64_t>(time.time_since_epoch().count()));
-    }
-
-    /* The value tells whether the element was there. ROOST_UNSUPPORTED but for ROOST_ORCUCKOO. */
-    Result<bool> remove(std::string_view key)
-    {
-        bool changed = false;
-        roost_status status = roost_filter_remove(get(), &changed, key.data(), key.size());
-        return {status, changed};
-    }
-
-  private:
-    friend class Mergeable;
-    explicit Filter(roost_filter *filter) noexcept : Mergeable(filter)
-    {
-    }
-    static bool has(roost_kind kind) noexcept
-    {
-        return kind != ROOST_WINDOW && kind != ROOST_COUNTER;
-    }
-
-    template <typename Keys> static std::vector<roost_bytes> bytes_of(const Keys &keys)
-    {
-        std::vector<roost_bytes> bytes;
-        for (const auto &key : keys) {
-            std::string_view view = key;
-            bytes.push_back({view.data(), view.size()});
-        }
-        return bytes;
-    }
 };
 
 /* ---- windows and counters -------------------------------------------------------------------------------------- */
 
-inline std::uint64_t microseconds_of(Time time)
-{
-    return static_cast<std::uint64_t>(time.time_since_epoch().count());
-}
-
 /* The configuration of a window or a counter (roost/window.h). */
-inline roost_config window_config(roost_kind kind, std::chrono::microseconds length, std::uint64_t capacity)
+inline roost_config window_config(roost_kind kind, std::chrono::microseconds length, std::uint64_t capacity) noexcept
 {
     roost_config config = roost_window_config_default(kind, static_cast<std::uint64_t>(length.count()));
     config.capacity = capacity;
     return config;
 }
 
-/* The elements of the last minutes, hours or days. */
-class Window : public Mergeable
+/* What windows and counters have in common: they know the time. */
+class BasicTimed : public Mergeable
 {
   public:
-    Window() noexcept = default;
-
-    static Result<Window> create(const roost_config &config, const roost_environment *environment = nullptr)
+    /* The latest time that is trusted: additions and merges that are later are refused. Time{}: any. */
+    void set_latest(Time latest) noexcept
     {
-        return make<Window>(config, environment);
+        if (get())
+            roost_window_set_latest(get(), detail::microseconds_of(latest));
     }
+    [[nodiscard]] roost_window_info window_info() const noexcept
+    {
+        roost_window_info info{};
+        if (get())
+            roost_window_get_info(get(), &info);
+        return info;
+    }
+
+  protected:
+    BasicTimed() noexcept {}
+    ~BasicTimed() = default;
+};
+
+/* The elements of the last minutes, hours or days. */
+class BasicWindow : public BasicTimed
+{
+  public:
+    /* The value tells whether the element came within the window before. */
+    Result<bool> add(Bytes key, Time time = now()) noexcept
+    {
+        return detail::ask<bool>(get(), [&](bool &seen) {
+            return roost_window_add(get(), &seen, key.data(), key.size(), detail::microseconds_of(time));
+        });
+    }
+    /* Adds until one addition fails; `changed` counts those that came within the window before. */
+    template <typename Keys = std::initializer_list<std::string_view>>
+    Result<Batch> add_many(Keys &&keys, Time time = now())
+    {
+        return detail::ask<Batch>(get(), [&](Batch &batch) {
+            return detail::change_many(
+                keys, batch, [&](bool *seen, std::size_t *done, const roost_bytes *chunk, std::size_t count) {
+                    return roost_window_add_many(get(), seen, done, chunk, count, detail::microseconds_of(time));
+                });
+        });
+    }
+    [[nodiscard]] bool contains(Bytes key, Time time = now()) const noexcept
+    {
+        return get() && roost_window_contains(get(), key.data(), key.size(), detail::microseconds_of(time));
+    }
+
+    static constexpr bool has(roost_kind kind) noexcept { return kind == ROOST_WINDOW; }
+
+  protected:
+    BasicWindow() noexcept {}
+    ~BasicWindow() = default;
+};
+
+class Window : public Owner<Window, BasicWindow>
+{
+  public:
+    Window() noexcept {}
+    using Owner::create;
+
     /* For about so many elements within the length of the window. */
-    static Result<Window> create(std::chrono::microseconds length, std::uint64_t capacity)
+    static Result<Window> create(std::chrono::microseconds length, std::uint64_t capacity) noexcept
     {
         return create(window_config(ROOST_WINDOW, length, capacity));
-    }
-    static Result<Window> decode(std::string_view frame, const roost_environment *environment = nullptr)
-    {
-        return decode_as<Window>(frame, environment);
-    }
-    Result<Window> clone() const
-    {
-        return clone_as<Window>();
-    }
-
-    /* The value tells whether the element came within the window before. */
-    Result<bool> add(std::string_view key, Time time = now())
-    {
-        bool seen = false;
-        roost_status status = roost_window_add(get(), &seen, key.data(), key.size(), microseconds_of(time));
-        return {status, seen};
-    }
-    bool contains(std::string_view key, Time time = now()) const
-    {
-        return roost_window_contains(get(), key.data(), key.size(), microseconds_of(time));
-    }
-
-  private:
-    friend class Mergeable;
-    explicit Window(roost_filter *filter) noexcept : Mergeable(filter)
-    {
-    }
-    static bool has(roost_kind kind) noexcept
-    {
-        return kind == ROOST_WINDOW;
     }
 };
 
 /* A sum of operations, each of which counts once however often it is tried. */
-class Counter : public Mergeable
+class BasicCounter : public BasicTimed
 {
   public:
-    Counter() noexcept = default;
-
-    static Result<Counter> create(const roost_config &config, const roost_environment *environment = nullptr)
+    /* The value tells whether the operation was counted: false means that it was before. */
+    Result<bool> increment(Bytes id, std::int64_t amount = 1, Time time = now()) noexcept
     {
-        return make<Counter>(config, environment);
+        return detail::ask<bool>(get(), [&](bool &applied) {
+            return roost_counter_increment(get(), &applied, nullptr, id.data(), id.size(), amount,
+                                           detail::microseconds_of(time));
+        });
     }
-    static Result<Counter> create(std::chrono::microseconds length, std::uint64_t capacity)
+    /* After ROOST_OVERFLOW it is the nearest end of the range. */
+    Result<std::int64_t> value() const noexcept
+    {
+        return detail::ask<std::int64_t>(get(),
+                                         [&](std::int64_t &value) { return roost_counter_get_value(get(), &value); });
+    }
+
+    static constexpr bool has(roost_kind kind) noexcept { return kind == ROOST_COUNTER; }
+
+  protected:
+    BasicCounter() noexcept {}
+    ~BasicCounter() = default;
+};
+
+class Counter : public Owner<Counter, BasicCounter>
+{
+  public:
+    Counter() noexcept {}
+    using Owner::create;
+
+    static Result<Counter> create(std::chrono::microseconds length, std::uint64_t capacity) noexcept
     {
         return create(window_config(ROOST_COUNTER, length, capacity));
     }
-    static Result<Counter> decode(std::string_view frame, const roost_environment *environment = nullptr)
-    {
-        return decode_as<Counter>(frame, environment);
-    }
-    Result<Counter> clone() const
-    {
-        return clone_as<Counter>();
-    }
+};
 
-    /* The value tells whether the operation was counted: false means that it was before. */
-    Result<bool> increment(std::string_view id, std::int64_t amount = 1, Time time = now())
+/* ---- filters of threads, filters in files ------------------------------------------------------------------------ */
+
+/* A filter that threads share (roost/shared.h): all calls may be made by several threads at once, but not a move. */
+class Shared
+{
+  public:
+    static Result<Shared> create(const roost_config &config, const roost_environment *environment = nullptr) noexcept
     {
-        bool applied = false;
-        roost_status status =
-            roost_counter_increment(get(), &applied, nullptr, id.data(), id.size(), amount, microseconds_of(time));
-        return {status, applied};
+        return detail::ask<Shared>(
+            true, [&](Shared &made) { return roost_shared_new(made.handle_.out(), &config, environment); });
     }
-    /* After ROOST_OVERFLOW it is the nearest end of the range. */
-    Result<std::int64_t> value() const
+    explicit operator bool() const noexcept { return get() != nullptr; }
+    roost_shared *get() const noexcept { return handle_.get(); }
+
+    /* The value tells whether this call changed the state. */
+    Result<bool> add(Bytes key) noexcept
     {
-        std::int64_t value = 0;
-        roost_status status = roost_counter_get_value(get(), &value);
-        return {status, value};
+        return detail::ask<bool>(
+            get(), [&](bool &changed) { return roost_shared_add(get(), &changed, key.data(), key.size()); });
+    }
+    [[nodiscard]] bool contains(Bytes key) const noexcept
+    {
+        return get() && roost_shared_contains(get(), key.data(), key.size());
+    }
+    /* Where it fails, a part of it may have been merged. */
+    Result<bool> merge(const Mergeable &other) noexcept
+    {
+        return detail::ask<bool>(get() && other,
+                                 [&](bool &changed) { return roost_shared_merge(get(), &changed, other.get()); });
+    }
+    /* The state of this moment, to encode, compare, save or sync. */
+    Result<Filter> snapshot() const noexcept
+    {
+        roost_filter *copy = nullptr;
+        Status status = get() ? Status(roost_shared_snapshot(get(), &copy)) : Status(ROOST_INVALID, Status::empty);
+        return status ? Filter::adopt(copy) : Result<Filter>(status, Filter());
     }
 
   private:
-    friend class Mergeable;
-    explicit Counter(roost_filter *filter) noexcept : Mergeable(filter)
+    detail::Handle<roost_shared, roost_shared_free> handle_{};
+};
+
+/*
+ * A file of one filter, as the program `roost` reads and writes them (roost/file.h). Lock it, load it, change what
+ * filter(), window() or counter() returns, save it. The destructor unlocks; what was not saved is lost.
+ */
+class File
+{
+  public:
+    File() noexcept = default;
+    File(File &&other) noexcept : handle_(std::move(other.handle_)), filter_(), window_(), counter_()
     {
+        refresh(), other.refresh();
     }
-    static bool has(roost_kind kind) noexcept
+    File &operator=(File &&other) noexcept
     {
-        return kind == ROOST_COUNTER;
+        handle_ = std::move(other.handle_);
+        refresh(), other.refresh();
+        return *this;
     }
+
+    /* Touches no disk: the file need not exist. */
+    static Result<File> at(const char *path, const roost_environment *environment = nullptr) noexcept
+    {
+        return detail::ask<File>(true, [&](File &made) {
+            return path ? roost_file_new(made.handle_.out(), path, environment) : ROOST_INVALID;
+        });
+    }
+    explicit operator bool() const noexcept { return get() != nullptr; }
+    roost_file *get() const noexcept { return handle_.get(); }
+    /* Why the last call failed, in more words than its status has; "" if it did not. Valid until the next call. */
+    [[nodiscard]] const char *error() const noexcept
+    {
+        return get() ? roost_file_get_error(get()) : Status(ROOST_INVALID, Status::empty).text();
+    }
+
+    /* Waits for other processes, and other objects of this one. */
+    Status lock(roost_lock lock = ROOST_LOCK_EXCLUSIVE) noexcept
+    {
+        return call([&] { return roost_file_lock(get(), lock); });
+    }
+    Status try_lock(roost_lock lock = ROOST_LOCK_EXCLUSIVE) noexcept
+    {
+        return call([&] { return roost_file_try_lock(get(), lock); });
+    }
+    void unlock() noexcept
+    {
+        if (get())
+            roost_file_unlock(get());
+    }
+    /* Of a locked file. */
+    [[nodiscard]] bool exists() const noexcept { return get() && roost_file_exists(get()); }
+
+    /* The value tells whether the file was read: false means that the filter is current. After an error there is no
+       filter. */
+    Result<bool> load() noexcept
+    {
+        bool reread = false;
+        Status status = call([&] { return roost_file_load(get(), &reread); });
+        return {status, reread};
+    }
+    Status save() noexcept
+    {
+        return call([&] { return roost_file_save(get()); });
+    }
+    /* Discards the changes of the filter: the next load reads the file. */
+    void discard() noexcept
+    {
+        if (get())
+            roost_file_discard(get());
+    }
+    Status reset_replica() noexcept
+    {
+        return call([&] { return roost_file_reset_replica(get()); });
+    }
+    [[nodiscard]] roost_replica_status replica_status() const noexcept
+    {
+        return get() ? roost_file_get_replica_status(get()) : ROOST_REPLICA_NEW;
+    }
+
+    /* What the file holds; the two others are empty. The references are to parts of this object, whatever it loads. */
+    BasicFilter &filter() noexcept { return filter_; }
+    BasicWindow &window() noexcept { return window_; }
+    BasicCounter &counter() noexcept { return counter_; }
+    /* Gives the file a filter, for a file that is to be created or overwritten. */
+    template <typename Self, typename Basic> Status set(Owner<Self, Basic> &&filter) noexcept
+    {
+        if (!filter)
+            return {ROOST_INVALID, Status::empty};
+        return call([&] { return roost_file_set_filter(get(), filter.release()), ROOST_OK; });
+    }
+    /* Reads the file into an object of its own, a new replica, to query or to merge; needs no lock. */
+    template <typename Kind = Filter> Result<Kind> read() noexcept
+    {
+        roost_filter *filter = nullptr;
+        Status status = call([&] { return roost_file_read(get(), &filter); });
+        return status ? Kind::adopt(filter) : Result<Kind>(status, Kind());
+    }
+
+    /* The memory of syncs with a peer, for Sync::create; save it together with the filter. */
+    [[nodiscard]] Bytes peer_cursor(const char *peer) const noexcept
+    {
+        return get() && peer ? Bytes(roost_file_get_peer_cursor(get(), peer)) : Bytes();
+    }
+    Status set_peer_cursor(const char *peer, Bytes memory) noexcept
+    {
+        return call([&] {
+            return peer ? roost_file_set_peer_cursor(get(), peer, memory.data(), memory.size()) : ROOST_INVALID;
+        });
+    }
+
+  private:
+    template <typename Basic> struct Loaded : Basic {
+        Loaded() noexcept {}
+        void set(roost_filter *filter) noexcept
+        {
+            this->filter_ = filter && Basic::has(roost_filter_get_config(filter)->kind) ? filter : nullptr;
+        }
+    };
+    void refresh() noexcept
+    {
+        roost_filter *loaded = get() ? roost_file_get_filter(get()) : nullptr;
+        filter_.set(loaded), window_.set(loaded), counter_.set(loaded);
+    }
+    template <typename Call> Status call(Call make) noexcept
+    {
+        if (!get())
+            return {ROOST_INVALID, Status::empty};
+        roost_status status = make();
+        refresh();
+        return {status, status == ROOST_SYSTEM ? roost_file_get_errno(get()) : 0};
+    }
+
+    detail::Handle<roost_file, roost_file_free> handle_{};
+    Loaded<BasicFilter> filter_{};
+    Loaded<BasicWindow> window_{};
+    Loaded<BasicCounter> counter_{};
 };
 
 /* ---- exchanges ------------------------------------------------------------------------------------------------- */
@@ -509,107 +624,215 @@ class Counter : public Mergeable
 class Sync
 {
   public:
-    Sync() noexcept = default;
-
-    /* The filter must outlive the sync, and stay where it is. `memory`: what save_memory returned after an earlier sync. */
-    static Result<Sync> create(Mergeable &filter, std::string_view memory = {})
+    /* Destroy the sync before the filter, and before a File rereads it; the object may be moved. `memory`: what
+       save_memory returned after an earlier sync. */
+    static Result<Sync> create(Mergeable &filter, Bytes memory = {}) noexcept
     {
-        roost_sync *sync = nullptr;
-        roost_status status = roost_sync_new(&sync, filter.get(), memory.data(), memory.size());
-        return {status, Sync(sync)};
+        return detail::ask<Sync>(filter.get(), [&](Sync &made) {
+            return roost_sync_new(made.handle_.out(), filter.get(), memory.data(), memory.size());
+        });
     }
+    explicit operator bool() const noexcept { return handle_.get() != nullptr; }
     /* The next request; an empty one means that the sync is over. At first there is no reply to pass. */
-    Result<Buffer> next(std::string_view reply = {})
+    Result<Buffer> next(Bytes reply = {}) noexcept
     {
-        Buffer request;
-        roost_status status = roost_sync_next(handle_.get(), request.out(), reply.data(), reply.size());
-        return {status, std::move(request)};
+        return detail::ask<Buffer>(handle_.get(), [&](Buffer &request) {
+            return roost_sync_next(handle_.get(), request.out(), reply.data(), reply.size());
+        });
     }
-    roost_sync_result result() const
+    [[nodiscard]] roost_sync_result result() const noexcept
     {
-        return roost_sync_get_result(handle_.get());
+        return handle_.get() ? roost_sync_get_result(handle_.get()) : roost_sync_result{};
     }
-    Result<Buffer> save_memory() const
+    Result<Buffer> save_memory() const noexcept
     {
-        Buffer memory;
-        roost_status status = roost_sync_save_memory(handle_.get(), memory.out());
-        return {status, std::move(memory)};
+        return detail::ask<Buffer>(handle_.get(),
+                                   [&](Buffer &memory) { return roost_sync_save_memory(handle_.get(), memory.out()); });
     }
 
   private:
-    struct Release {
-        void operator()(roost_sync *sync) const noexcept
-        {
-            roost_sync_free(sync);
-        }
-    };
-    explicit Sync(roost_sync *sync) noexcept : handle_(sync)
-    {
-    }
-    std::unique_ptr<roost_sync, Release> handle_;
+    detail::Handle<roost_sync, roost_sync_free> handle_{};
 };
+
+/*
+ * Messages over any stream, in the form of `roost sync` and `roost serve`: 0xd5, the size as a varint, the bytes.
+ * `read` and `write` are as read(), recv(), write() and send() with the descriptor bound: read(to, size) returns how
+ * many bytes it read, 0 at the end, write(from, size) how many it wrote; less than 0 is an error, of which errno has
+ * the number.
+ */
+template <typename Read, typename Write> class Stream
+{
+  public:
+    Stream(Read read, Write write) : read_(std::move(read)), write_(std::move(write)) {}
+    Status send(Bytes message)
+    {
+        char head[11] = {'\xd5'};
+        std::size_t used = 1, rest = message.size();
+        for (; rest > 0x7f; rest >>= 7)
+            head[used++] = static_cast<char>(rest | 0x80);
+        head[used++] = static_cast<char>(rest);
+        Status status = write_all(head, used);
+        return status ? write_all(static_cast<const char *>(message.data()), message.size()) : status;
+    }
+    /* Empty where the stream ends before a message. Memory grows with what arrives, not with the size that a peer
+       announces. */
+    Result<std::string> receive()
+    {
+        unsigned char byte = 0;
+        Status status = read_all(reinterpret_cast<char *>(&byte), 1);
+        if (!status)
+            return {status == ROOST_PROTOCOL ? Status() : status, {}};
+        std::uint64_t size = 0;
+        status = byte == 0xd5 ? read_size(size) : Status(ROOST_PROTOCOL);
+        std::string message;
+        for (std::size_t had = 0; status && had < size; had = message.size()) {
+            message.resize(had + static_cast<std::size_t>(std::min<std::uint64_t>(size - had, at_once)));
+            status = read_all(&message[had], message.size() - had);
+        }
+        if (!status)
+            message.clear();
+        return {status, std::move(message)};
+    }
+
+  private:
+    static constexpr std::size_t at_once = std::size_t(1) << 20;
+
+    Status read_size(std::uint64_t &size)
+    {
+        Status status;
+        unsigned char byte = 0x80;
+        for (unsigned shift = 0; status && byte >= 0x80 && shift <= 42; shift += 7) {
+            status = read_all(reinterpret_cast<char *>(&byte), 1);
+            size |= std::uint64_t(byte & 0x7f) << shift;
+        }
+        return !status ? status : byte < 0x80 && size > 0 ? Status() : Status(ROOST_PROTOCOL);
+    }
+    Status read_all(char *to, std::size_t size)
+    {
+        for (std::size_t had = 0; had < size;) {
+            const auto got = read_(to + had, size - had);
+            if (got == 0)
+                return {ROOST_PROTOCOL, Status::cut_off};
+            if (got < 0 && errno != EINTR)
+                return {ROOST_SYSTEM, errno};
+            had += got > 0 ? static_cast<std::size_t>(got) : 0;
+        }
+        return {};
+    }
+    Status write_all(const char *from, std::size_t size)
+    {
+        for (std::size_t had = 0; had < size;) {
+            const auto written = write_(from + had, size - had);
+            if (written < 0 && errno != EINTR)
+                return {ROOST_SYSTEM, errno};
+            had += written > 0 ? static_cast<std::size_t>(written) : 0;
+        }
+        return {};
+    }
+
+    Read read_;
+    Write write_;
+};
+
+/* Syncs with a peer that runs serve(), or `roost serve FILE`. `memory` (may be nullptr) is that of the sync before with
+   this peer, and becomes that for the next one. */
+template <typename Read, typename Write>
+Result<roost_sync_result> sync(Mergeable &filter, Stream<Read, Write> &stream, Buffer *memory = nullptr)
+{
+    auto sync = Sync::create(filter, memory ? Bytes(*memory) : Bytes());
+    Status status = sync.status();
+    std::string reply;
+    while (status) {
+        auto request = sync->next(reply);
+        status = request.status();
+        if (!status || request->empty())
+            break;
+        status = stream.send(*request);
+        auto received = status ? stream.receive() : Result<std::string>(status, {});
+        status = received.status();
+        reply = std::move(*received);
+        if (status && reply.empty())
+            status = {ROOST_PROTOCOL, Status::cut_off};
+    }
+    if (status && memory) {
+        auto saved = sync->save_memory();
+        status = saved.status();
+        *memory = std::move(*saved);
+    }
+    return {status, sync->result()};
+}
+
+/* Responds to sync(), or to `roost sync`, until the peer closes the stream. */
+template <typename Read, typename Write> Status serve(Mergeable &filter, Stream<Read, Write> &stream)
+{
+    while (true) {
+        auto request = stream.receive();
+        if (!request || request->empty())
+            return request.status();
+        auto reply = filter.reply(*request);
+        Status sent = reply->empty() ? Status() : stream.send(*reply);
+        if (!reply || !sent)
+            return reply ? sent : reply.status();
+    }
+}
 
 /* One side of a reconciliation of two sets of keys (roost/reconcile.h). */
 class Reconcile
 {
   public:
-    Reconcile() noexcept = default;
-
     static Result<Reconcile> initiator(const roost_reconcile_config &config = {},
-                                       const roost_environment *environment = nullptr)
+                                       const roost_environment *environment = nullptr) noexcept
     {
-        roost_reconcile *session = nullptr;
-        roost_status status = roost_reconcile_new_initiator(&session, &config, environment);
-        return {status, Reconcile(session)};
+        return detail::ask<Reconcile>(true, [&](Reconcile &made) {
+            return roost_reconcile_new_initiator(made.handle_.out(), &config, environment);
+        });
     }
     /* From the first message of the initiator; add the keys, then pass the same message to next. */
-    static Result<Reconcile> responder(std::string_view message, const roost_environment *environment = nullptr)
+    static Result<Reconcile> responder(Bytes message, const roost_environment *environment = nullptr) noexcept
     {
-        roost_reconcile *session = nullptr;
-        roost_status status = roost_reconcile_new_responder(&session, message.data(), message.size(), environment);
-        return {status, Reconcile(session)};
+        return detail::ask<Reconcile>(true, [&](Reconcile &made) {
+            return roost_reconcile_new_responder(made.handle_.out(), message.data(), message.size(), environment);
+        });
     }
-    Status add(std::string_view key, std::uint64_t count = 1)
+    explicit operator bool() const noexcept { return get() != nullptr; }
+    roost_reconcile *get() const noexcept { return handle_.get(); }
+
+    Status add(Bytes key, std::uint64_t count = 1) noexcept
     {
-        return roost_reconcile_add(handle_.get(), key.data(), key.size(), count);
+        return get() ? Status(roost_reconcile_add(get(), key.data(), key.size(), count))
+                     : Status(ROOST_INVALID, Status::empty);
     }
-    /* The next message to send; an empty one means that nothing more is to be sent. After an error one that is not empty
-       tells the peer: send it. */
-    Result<Buffer> next(std::string_view received = {})
+    /* The next message to send; an empty one means that nothing more is to be sent. After an error one that is not
+       empty tells the peer: send it. */
+    Result<Buffer> next(Bytes received = {}) noexcept
     {
-        Buffer message;
-        roost_status status = roost_reconcile_next(handle_.get(), message.out(), received.data(), received.size());
-        return {status, std::move(message)};
+        return detail::ask<Buffer>(get(), [&](Buffer &message) {
+            return roost_reconcile_next(get(), message.out(), received.data(), received.size());
+        });
     }
-    bool is_done() const
+    [[nodiscard]] bool is_done() const noexcept { return get() && roost_reconcile_is_done(get()); }
+    [[nodiscard]] roost_reconcile_result result() const noexcept
     {
-        return roost_reconcile_is_done(handle_.get());
+        return get() ? roost_reconcile_get_result(get()) : roost_reconcile_result{};
     }
-    roost_reconcile_result result() const
+    /* How many copies of a key this side has, once next was called. */
+    [[nodiscard]] std::uint64_t count(Bytes key) const noexcept
     {
-        return roost_reconcile_get_result(handle_.get());
+        return result().messages > 0 ? roost_reconcile_count(get(), key.data(), key.size()) : 0;
     }
 
-    /* The keys of this side that the other one lacks, once the session is done; `index` counts the calls of add from 0. */
-    std::vector<roost_difference> differences() const
+    /* The keys of this side that the other one lacks, once the session is done; `index` counts the calls of add from 0.
+       */
+    [[nodiscard]] std::vector<roost_difference> differences() const
     {
-        std::vector<roost_difference> differences(is_done() ? result().only_here : 0);
+        std::vector<roost_difference> differences(is_done() ? static_cast<std::size_t>(result().only_here) : 0);
         if (!differences.empty())
-            roost_reconcile_get_differences(handle_.get(), differences.data());
+            roost_reconcile_get_differences(get(), differences.data());
         return differences;
     }
 
   private:
-    struct Release {
-        void operator()(roost_reconcile *session) const noexcept
-        {
-            roost_reconcile_free(session);
-        }
-    };
-    explicit Reconcile(roost_reconcile *session) noexcept : handle_(session)
-    {
-    }
-    std::unique_ptr<roost_reconcile, Release> handle_;
+    detail::Handle<roost_reconcile, roost_reconcile_free> handle_{};
 };
 
 } // namespace roost

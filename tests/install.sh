@@ -10,7 +10,7 @@ root=$(mktemp -d)
 trap 'rm -rf "$root" /tmp/roost-install.$$' EXIT
 check "installs" make --no-print-directory install DESTDIR="$root"
 lib=$root/usr/local/lib
-for file in usr/local/include/roost.h usr/local/include/roost.hpp $(cd include && printf 'usr/local/include/%s ' roost/*.h) usr/local/bin/roost \
+for file in usr/local/include/roost.h usr/local/include/roost.hpp usr/local/include/roost/result.hpp $(cd include && printf 'usr/local/include/%s ' roost/*.h) usr/local/bin/roost \
     usr/local/share/man/man1/roost.1 usr/local/lib/libroost.a usr/local/lib/pkgconfig/roost.pc usr/local/lib/cmake/roost/roost-config.cmake; do
     case $file in
     */evaluation.h) check "leaves $file out" test ! -e "$root/$file" ;;

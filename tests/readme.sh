@@ -67,7 +67,7 @@ result $? "the C++ block of README builds" || cat "$folder/errors"
 export LC_ALL=C.UTF-8
 prose() { awk '/^```/ { on = !on; print ""; next } { print on ? "" : $0 }' "$1"; } # without blocks, the lines where they were
 for page in *.md docs/*.md; do
-    missing=$(grep -oE '\]\([^)# ]+' "$page" | cut -c3- | grep -v '^https:' | while read -r link; do
+    missing=$(prose "$page" | grep -oE '\]\([^)# ]+' | cut -c3- | grep -v '^https:' | while read -r link; do
         [ -e "$(dirname "$page")/$link" ] || echo "$link"; done)
     [ -z "$missing" ]; result $? "links of $page lead somewhere $missing"
     ! prose "$page" | grep -nE '^[A-Z_]+$'; result $? "$page is complete"

@@ -1,7 +1,15 @@
 // Types of roost-filter. docs/javascript.md of the project explains them by example.
 
+declare global {
+  // As lib.esnext.disposable has them, for compilers that are told of an older library.
+  interface SymbolConstructor { readonly dispose: unique symbol }
+}
+
 /** A string stands for its bytes in UTF-8. */
 export type Key = string | Uint8Array;
+
+/** An array or another iterable of keys; a string is one key. */
+export type Keys = Iterable<Key> & object;
 
 /** The options of `roost create`, with its defaults. */
 export interface FilterOptions {
@@ -35,11 +43,15 @@ export interface WindowOptions {
   seed?: number | bigint | string;
 }
 
+/** The name of a status of the library, `FREED`, or `BROKEN`: a call was interrupted by the engine, and the instance is lost. */
+export type RoostErrorCode = 'INVALID' | 'NO_MEMORY' | 'TOO_LARGE' | 'FULL' | 'MISMATCH' | 'UNSUPPORTED' | 'NOT_FRAME' | 'UNSUPPORTED_VERSION'
+  | 'TRUNCATED' | 'CORRUPT' | 'EXHAUSTED' | 'PROTOCOL' | 'CLOCK' | 'OVERFLOW' | 'FREED' | 'BROKEN';
+
 /** A failure with the text of the library. Nothing was changed. */
 export class RoostError extends Error {
-  code: 'INVALID' | 'NO_MEMORY' | 'TOO_LARGE' | 'FULL' | 'MISMATCH' | 'UNSUPPORTED' | 'NOT_FRAME' | 'UNSUPPORTED_VERSION' | 'TRUNCATED'
-    | 'CORRUPT' | 'EXHAUSTED' | 'PROTOCOL' | 'CLOCK' | 'OVERFLOW' | 'FREED' | 'BROKEN' | string;
-  /** Of `addMany`: how many keys were done before, and how many of them changed something. */
+  constructor(code: RoostErrorCode | (string & {}), message: string);
+  code: RoostErrorCode | (string & {});
+  /** Of `addMany` and `deleteMany`: how many keys were done before, and how many of them changed something. */
   done?: number;
   changed?: number;
   /** Of a session: a message that tells the peer. */
@@ -49,6 +61,15 @@ export class RoostError extends Error {
 export interface Info {
   kind: 'bloom' | 'cuckoo' | 'orcuckoo' | 'window' | 'counter';
   layout: 'blocked' | 'classic' | 'none';
+  schedule: 'quadratic' | 'halving' | 'gentle' | 'none';
+  semantics: 'add-wins' | 'remove-wins' | 'last-writer-wins';
+  scalable: boolean;
+  multiset: boolean;
+  promise_holds: boolean;
+  seed: string;
+  digest: string;
+  /** 16 hexadecimal digits; null while the replica has none. */
+  actor: string | null;
   capacity: number;
   elements: number;
   entries: number;
@@ -56,15 +77,36 @@ export interface Info {
   load: number;
   fpr_promised: number;
   fpr_now: number;
-  promise_holds: boolean;
   bytes_memory: number;
-  digest: string;
-  seed: string;
-  scalable: boolean;
-  multiset: boolean;
-  semantics: 'add-wins' | 'remove-wins' | 'last-writer-wins';
-  actor: string | null;
-  [name: string]: string | number | boolean | null;
+  bits: number;
+  probes: number;
+  fingerprint_bits: number;
+  bucket_size: number;
+  buckets: number;
+  entry_bits: number;
+  tables: number;
+  writers: number;
+  growth: number;
+  inserted: number;
+  growth_limit: number;
+  shortest_prefix: number;
+  longest_prefix: number;
+  actors: number;
+  dots: number;
+  gaps: number;
+  journal: number;
+  /** In seconds; 0 for a filter. */
+  window: number;
+  past: number;
+}
+
+export interface WindowInfo extends Info {
+  window_seconds: number;
+  slot_seconds: number;
+  shortest_slot_seconds: number;
+  slots: number;
+  /** Seconds since 1970. */
+  newest: number;
 }
 
 export interface SyncResult {
@@ -98,6 +140,8 @@ declare abstract class Replica {
   info(): Info;
   /** Frees the memory at once. The object cannot be used any more. */
   free(): void;
+  /** The same, for `using`, where the engine has it. */
+  [Symbol.dispose](): void;
 }
 
 export class Filter extends Replica {
@@ -106,12 +150,12 @@ export class Filter extends Replica {
   /** Whether it is new. */
   add(key: Key): boolean;
   /** How many are new. */
-  addMany(keys: Iterable<Key>): number;
+  addMany(keys: Keys): number;
   has(key: Key): boolean;
-  hasMany(keys: Iterable<Key>): boolean[];
+  hasMany(keys: Keys): boolean[];
   /** Kind `orcuckoo` only; whether it was there. Remove only what was added. */
   delete(key: Key): boolean;
-  deleteMany(keys: Iterable<Key>): number;
+  deleteMany(keys: Keys): number;
   /** One copy, of a multiset. */
   deleteOne(key: Key): boolean;
   /** How many copies a multiset holds; in a set, 1 or 0. */
@@ -123,10 +167,11 @@ export class Window extends Replica {
   static fromBytes(bytes: Uint8Array, options?: { replica?: Uint8Array | null }): Window;
   /** Whether the key came within the window before. Times are in milliseconds; Date.now() by default. */
   add(key: Key, time?: number | Date): boolean;
-  addMany(keys: Iterable<Key>, time?: number | Date): number;
+  addMany(keys: Keys, time?: number | Date): number;
   has(key: Key, time?: number | Date): boolean;
   /** The latest time that is accepted; null: any. */
   trustUntil(time: number | Date | null): void;
+  info(): WindowInfo;
 }
 
 export class Counter extends Replica {
@@ -136,6 +181,7 @@ export class Counter extends Replica {
   increment(id: Key, by?: number | bigint, time?: number | Date): { applied: boolean; value: number | bigint };
   readonly value: number | bigint;
   trustUntil(time: number | Date | null): void;
+  info(): WindowInfo;
 }
 
 export class Sync {
@@ -145,6 +191,8 @@ export class Sync {
   result(): SyncResult;
   memory(): Uint8Array;
   free(): void;
+  /** The same, for `using`, where the engine has it. */
+  [Symbol.dispose](): void;
 }
 
 export class Reconciliation {
@@ -155,12 +203,16 @@ export class Reconciliation {
   /** The keys of this side that the other side lacks, or has another count of. */
   differences(): { key: Key; here: number; there: number }[];
   free(): void;
+  /** The same, for `using`, where the engine has it. */
+  [Symbol.dispose](): void;
 }
 
 /** Syncs two filters of one program. */
 export function sync<Kind extends Replica>(here: Kind, there: Kind, memory?: Uint8Array | null): SyncResult & { memory: Uint8Array };
 
 /** Finds which keys two sides lack; `first` is the first message of the other side. */
-export function reconcile(keys: Iterable<Key>, options?: { method?: 'auto' | 'riblt' | 'dbf' | 'ccf-query' | 'ccf-decode'; multiset?: boolean; first?: Uint8Array | null }): Reconciliation;
+export function reconcile(keys: Keys, options?: { method?: 'auto' | 'riblt' | 'dbf' | 'ccf-query' | 'ccf-decode'; multiset?: boolean; first?: Uint8Array | null }): Reconciliation;
 
 export const version: string;
+
+export {}; // without it, what has no `export` would be exported as well

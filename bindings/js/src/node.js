@@ -1,0 +1,8 @@
+// Gets a module that lies beside this file, at once: without a wait, CommonJS programs can `require` the package in Node from 20.19
+// on. Elsewhere fetched.js does it.
+import { webcrypto } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { load } from './load.js';
+
+// Every Node since 18 has vectors of 128 bits.
+export const loadFrom = (url) => load(readFileSync(url), { crypto: webcrypto });
