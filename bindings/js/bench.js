@@ -26,7 +26,7 @@ const bits = Math.ceil(-COUNT * Math.log(FPR) / Math.LN2 ** 2), probes = Math.ro
 async function contestants() {
   const at = (path) => pathToFileURL(resolve(folder, path)), [module, plain] = own.split('-');
   const { Filter } = plain ? (await import(at('load.js'))).load(readFileSync(at(`${module}.wasm`)), { crypto: webcrypto })
-    : await import(at(module === 'roost' ? 'index.js' : 'core.js'));
+    : await import(at(module === 'roost' ? 'index.node.js' : 'core.node.js'));
   const { BloomFilter: Published } = createRequire(resolve(modules, 'x.js'))('bloom-filters');
   const { BloomFilter: Davies } = await import(pathToFileURL(join(resolve(modules), 'node_modules/bloomfilter/bloomfilter.js')));
   const list = [

@@ -294,11 +294,11 @@ def javascript():
         if place == "chromium" and not has_chromium():
             yield "Chromium, for want of it or of playwright-core (make check-languages)"
             continue
-        speaker = ["node", os.path.join(HERE, f"{place}.mjs")]
-        yield Separate(f"{place}-core", [*speaker, os.path.join(package, "core.js")], ("core",))
-        yield Separate(f"{place}-removal", [*speaker, os.path.join(package, "removal.js")], ("core", "removal") if LONG else ("removal",))
+        speaker, ending = ["node", os.path.join(HERE, f"{place}.mjs")], ".node.js" if place == "node" else ".js"
+        yield Separate(f"{place}-core", [*speaker, os.path.join(package, "core" + ending)], ("core",))
+        yield Separate(f"{place}-removal", [*speaker, os.path.join(package, "removal" + ending)], ("core", "removal") if LONG else ("removal",))
         if LONG:
-            yield Separate(place, [*speaker, os.path.join(package, "index.js")])
+            yield Separate(place, [*speaker, os.path.join(package, "index" + ending)])
 
 
 def in_servers():

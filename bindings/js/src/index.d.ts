@@ -8,6 +8,9 @@ declare global {
 /** A string stands for its bytes in UTF-8. */
 export type Key = string | Uint8Array;
 
+/** Bytes that a call returns, in a buffer of their own: for `fetch`, `Blob` and the like also where Uint8Array has a parameter. */
+export type Bytes = ReturnType<Uint8Array['slice']>;
+
 /** An array or another iterable of keys; a string is one key. */
 export type Keys = Iterable<Key> & object;
 
@@ -55,7 +58,7 @@ export class RoostError extends Error {
   done?: number;
   changed?: number;
   /** Of a session: a message that tells the peer. */
-  reply?: Uint8Array | null;
+  reply?: Bytes | null;
 }
 
 export interface Info {
@@ -124,19 +127,21 @@ declare abstract class Replica {
   compare(other: this): 'equal' | 'before' | 'after' | 'concurrent';
   leq(other: this): boolean;
   equals(other: this): boolean;
+  /** About how many keys there are. */
+  readonly size: number;
   /** 32 hexadecimal digits, as the program prints them. */
   digest(): string;
-  toBytes(): Uint8Array;
+  toBytes(): Bytes;
   clone(): this;
-  cursor(): Uint8Array;
+  cursor(): Bytes;
   /** What changed since a cursor, and the cursor for the next call; without a cursor the whole state. */
-  delta(since?: Uint8Array | null): { bytes: Uint8Array; cursor: Uint8Array };
+  delta(since?: Uint8Array | null): { bytes: Bytes; cursor: Bytes };
   /** The identity and journal of this replica, to be stored beside toBytes. */
-  replica(): Uint8Array;
+  replica(): Bytes;
   /** Begins a sync; `memory` is that of the sync before with this peer. */
   startSync(memory?: Uint8Array | null): Sync;
   /** Answers a message of the other side's sync. */
-  reply(request: Uint8Array): Uint8Array;
+  reply(request: Uint8Array): Bytes;
   info(): Info;
   /** Frees the memory at once. The object cannot be used any more. */
   free(): void;
@@ -165,7 +170,7 @@ export class Filter extends Replica {
 export class Window extends Replica {
   constructor(options: WindowOptions);
   static fromBytes(bytes: Uint8Array, options?: { replica?: Uint8Array | null }): Window;
-  /** Whether the key came within the window before. Times are in milliseconds; Date.now() by default. */
+  /** True: it is new, it did not come within the window before. Times are in milliseconds; Date.now() by default. */
   add(key: Key, time?: number | Date): boolean;
   addMany(keys: Keys, time?: number | Date): number;
   has(key: Key, time?: number | Date): boolean;
@@ -187,9 +192,9 @@ export class Counter extends Replica {
 export class Sync {
   private constructor();
   /** Takes the reply to the message before and returns the next message; null: the sync is over. */
-  next(reply?: Uint8Array | null): Uint8Array | null;
+  next(reply?: Uint8Array | null): Bytes | null;
   result(): SyncResult;
-  memory(): Uint8Array;
+  memory(): Bytes;
   free(): void;
   /** The same, for `using`, where the engine has it. */
   [Symbol.dispose](): void;
@@ -197,7 +202,7 @@ export class Sync {
 
 export class Reconciliation {
   private constructor();
-  next(message?: Uint8Array | null): Uint8Array | null;
+  next(message?: Uint8Array | null): Bytes | null;
   readonly done: boolean;
   result(): { keys: number; onlyHere: number; onlyThere: number; changed: number; messages: number; sent: number; received: number; exact: boolean; complete: boolean };
   /** The keys of this side that the other side lacks, or has another count of. */
@@ -208,7 +213,7 @@ export class Reconciliation {
 }
 
 /** Syncs two filters of one program. */
-export function sync<Kind extends Replica>(here: Kind, there: Kind, memory?: Uint8Array | null): SyncResult & { memory: Uint8Array };
+export function sync<Kind extends Replica>(here: Kind, there: Kind, memory?: Uint8Array | null): SyncResult & { memory: Bytes };
 
 /** Finds which keys two sides lack; `first` is the first message of the other side. */
 export function reconcile(keys: Keys, options?: { method?: 'auto' | 'riblt' | 'dbf' | 'ccf-query' | 'ccf-decode'; multiset?: boolean; first?: Uint8Array | null }): Reconciliation;

@@ -10,7 +10,7 @@ const infoNames = ['capacity', 'elements', 'entries', 'overflow', 'load', 'fpr_p
   'fingerprint_bits', 'bucket_size', 'buckets', 'entry_bits', 'tables', 'writers', 'growth', 'inserted', 'growth_limit', 'shortest_prefix',
   'longest_prefix', 'actors', 'dots', 'gaps', 'journal', 'window', 'past'];
 const CURSOR = 16; // bytes
-const UNSUPPORTED = 6; // a status
+const INVALID = 1, TOO_LARGE = 3, FULL = 4, UNSUPPORTED = 6; // statuses
 
 const wordOf = (table, number) => Object.keys(table).find((word) => table[word] === number);
 const hex = (high, low) => ((BigInt(high) << 32n) | BigInt(low)).toString(16);
@@ -59,6 +59,32 @@ export function load(source, options = {}) {
     if (cell.timed && cell.handle !== 0) calls.filter_set_time(cell.handle, 1000 * Date.now());
   }
 
+  // ---- errors that say what to do ------------------------------------------------------------------------------------------
+
+  // The first difference of two configurations; '' if it is one that info() does not have.
+  function difference(ours, theirs) {
+    if (ours.window === theirs.window && ours.scalable !== theirs.scalable)
+      return `: one has a capacity of ${(ours.scalable ? theirs : ours).capacity}, and the other grows`;
+    for (const name of ['kind', 'capacity', 'fpr_promised', 'seed', 'layout', 'multiset', 'semantics', 'window', 'writers'])
+      if (ours[name] !== theirs[name]) return `: ${name.replace('_promised', '')} ${ours[name]} and ${theirs[name]}`;
+    return '';
+  }
+
+  function explainMismatch(error, replica, other) {
+    if (error.code === 'MISMATCH' && other) error.message += difference(replica.info(), other.info());
+    return error;
+  }
+
+  // A change that the library refused.
+  function refusal(replica, status) {
+    const error = roost.error(status);
+    if (status !== FULL && status !== UNSUPPORTED) return error;
+    const { capacity, kind } = replica.info();
+    if (status === FULL) error.message += `: it was made for ${capacity} keys; give a larger capacity, or none, and it grows`;
+    else if (kind !== 'orcuckoo') error.message += `: ${kind}; only filters of kind orcuckoo remove keys`;
+    return error;
+  }
+
   const cells = new WeakMap(); // of sessions; filters have a field, which is quicker
 
   // ---- what filters, windows and counters have in common ---------------------------------------------------------------
@@ -94,7 +120,8 @@ export function load(source, options = {}) {
         const returned = handle === 0 ? 0 : call(handle, roost.placedAt, size);
         roost.unplace();
         this.#live();
-        return roost.answer(returned);
+        if (returned > 1) throw refusal(this, returned >> 1);
+        return returned === 1;
       } catch (cause) {
         throw cause instanceof RoostError ? cause : roost.breakDown(cause);
       }
@@ -114,16 +141,45 @@ export function load(source, options = {}) {
     }
 
     merge(other) {
-      if (other !== null && typeof other === 'object' && #cell in other)
-        return roost.answer(roost.call('filter_merge', this.#live().at, other.#live().at));
+      if (other !== null && typeof other === 'object' && #cell in other) return this.#mergeWith(other);
       const bytes = sizeOf(other) < 0 && typeof other?.toBytes === 'function' ? other.toBytes() : other;
       if (sizeOf(bytes) < 0) throw new TypeError(`merge takes a filter or its bytes, not ${nameOf(other)}`);
-      return roost.withBytes(frameOf(bytes), 'a frame', (at, size) => roost.answer(roost.call('filter_merge_frame', this.#live().at, at, size)));
+      const frame = frameOf(bytes);
+      try {
+        return roost.withBytes(frame, 'a frame', (at, size) => roost.answer(roost.call('filter_merge_frame', this.#live().at, at, size)));
+      } catch (error) {
+        throw error.code === 'MISMATCH' ? this.#explainFrame(error, frame) : error;
+      }
+    }
+
+    #mergeWith(other) {
+      try {
+        return roost.answer(roost.call('filter_merge', this.#live().at, other.#live().at));
+      } catch (error) {
+        throw explainMismatch(error, this, other);
+      }
+    }
+
+    #explainFrame(error, frame) {
+      let other = null;
+      try {
+        roost.withBytes(frame, 'a frame', (at, size) => roost.check(roost.call('filter_decode', at, size)));
+        other = adopt(Filter.prototype, roost.result(0));
+        return explainMismatch(error, this, other);
+      } catch {
+        return error; // a delta, which has no state of its own
+      } finally {
+        other?.free();
+      }
     }
 
     compare(other) {
       const [a, b] = [Replica.handle(this), Replica.handle(other)];
-      roost.check(roost.ask('filter_compare', a, b));
+      try {
+        roost.check(roost.ask('filter_compare', a, b));
+      } catch (error) {
+        throw explainMismatch(error, this, other);
+      }
       return orders[roost.result(0)];
     }
 
@@ -202,6 +258,17 @@ export function load(source, options = {}) {
       });
     }
 
+    /** About how many keys there are. */
+    get size() { return Math.round(this.info().elements); }
+
+    // What console.log shows in Node.
+    [Symbol.for('nodejs.util.inspect.custom')]() {
+      if (this.#cell.handle === 0) return `${this.constructor.name} (freed)`;
+      const { kind, capacity, fpr_promised: fpr, scalable } = this.info();
+      const [name, room] = [this.constructor.name, scalable || capacity === 0 ? 'grows' : `capacity ${capacity}`];
+      return `${name}${kind === name.toLowerCase() ? '' : ` ${kind}`} (about ${this.size} keys, ${room}, fpr ${fpr})`;
+    }
+
     free() {
       const cell = this.#cell;
       if (cell.handle === 0) return;
@@ -248,7 +315,7 @@ export function load(source, options = {}) {
       const status = roost.call(name, Replica.handle(object), at, flags, count, ...more);
       done += roost.result(0);
       changed += roost.result(1);
-      if (status !== 0) throw Object.assign(roost.error(status), { done, changed });
+      if (status !== 0) throw Object.assign(refusal(object, status), { done, changed });
     };
     roost.inBatches(keys, use);
     return changed;
@@ -264,6 +331,9 @@ export function load(source, options = {}) {
     if (kind === kinds.orcuckoo && !removes) throw refuseBeyondCore('an orcuckoo filter', 'roost-filter/removal');
     const status = roost.call('filter_new', ...values);
     if (isCore && status === UNSUPPORTED) throw refuseBeyondCore(`a blocked Bloom filter with a rate of ${fpr}`);
+    if (status === INVALID && kind === kinds.bloom && fpr < 1e-9)
+      throw new RoostError('INVALID', `fpr: a rate of ${fpr} is too low for the blocked layout; use layout: 'classic'`);
+    if (status === TOO_LARGE) throw roost.error(status, 'give a smaller capacity, or none, and the filter grows');
     roost.check(status, 'this combination of options makes no filter');
   }
 
@@ -293,7 +363,7 @@ export function load(source, options = {}) {
       } catch (cause) {
         throw roost.breakDown(cause);
       }
-      if (returned > 1) throw roost.error(returned >> 1);
+      if (returned > 1) throw refusal(this, returned >> 1);
       return returned === 1;
     }
 
@@ -370,13 +440,13 @@ export function load(source, options = {}) {
   }
 
   class Window extends Timed {
-    constructor(options, cell) { super('window', options, cell); }
+    constructor(options = {}, cell) { super('window', options, cell); }
 
     static fromBytes(bytes, { replica } = {}) { return decode(this.prototype, ['window'], bytes, replica); }
 
     add(key, time = Date.now()) {
       const at = timeOf(time);
-      return this.change((handle, place, size) => calls.window_add(handle, place, size, at), key);
+      return !this.change((handle, place, size) => calls.window_add(handle, place, size, at), key); // which tells whether it was there
     }
 
     has(key, time = Date.now()) {
@@ -388,7 +458,7 @@ export function load(source, options = {}) {
   }
 
   class Counter extends Timed {
-    constructor(options, cell) { super('counter', options, cell); }
+    constructor(options = {}, cell) { super('counter', options, cell); }
 
     static fromBytes(bytes, { replica } = {}) { return decode(this.prototype, ['counter'], bytes, replica); }
 

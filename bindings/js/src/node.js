@@ -3,6 +3,6 @@
 import { webcrypto } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { load } from './load.js';
+import { hasVectors } from './vectors.js';
 
-// Every Node since 18 has vectors of 128 bits.
-export const loadFrom = (url) => load(readFileSync(url), { crypto: webcrypto });
+export const loadFrom = (plain, withVectors) => load(readFileSync(hasVectors() ? withVectors : plain), { crypto: webcrypto });

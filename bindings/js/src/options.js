@@ -14,6 +14,8 @@ function refuse(option, why) {
   throw new RoostError('INVALID', `${option}: ${why}`);
 }
 
+const shown = (value) => (typeof value === 'number' ? String(value) : nameOf(value));
+
 function known(options, names) {
   if (typeof options !== 'object' || options === null) throw new TypeError(`options must be an object, not ${nameOf(options)}`);
   for (const name of Object.keys(options))
@@ -24,21 +26,21 @@ function whole(options, name, least, most) {
   const value = options[name];
   if (value === undefined) return 0;
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < least || value > most)
-    refuse(name, `must be a whole number from ${least} to ${most}`);
+    refuse(name, `must be a whole number from ${least} to ${most}, not ${shown(value)}`);
   return value;
 }
 
 function choice(options, name, values) {
   const value = options[name];
   if (value === undefined) return 0;
-  if (typeof value !== 'string' || !Object.hasOwn(values, value)) refuse(name, `must be one of ${Object.keys(values).join(', ')}`);
+  if (typeof value !== 'string' || !Object.hasOwn(values, value)) refuse(name, `must be one of ${Object.keys(values).join(', ')}, not ${shown(value)}`);
   return values[value];
 }
 
 function oneOf(options, name, values) {
   const value = options[name];
   if (value === undefined) return 0;
-  if (!values.includes(value)) refuse(name, `must be one of ${values.join(', ')}`);
+  if (!values.includes(value)) refuse(name, `must be one of ${values.join(', ')}, not ${shown(value)}`);
   return value;
 }
 
@@ -51,7 +53,7 @@ function boolean(options, name) {
 function rate(options) {
   const value = options.fpr;
   if (value === undefined) return 0;
-  if (typeof value !== 'number' || !(value > 0 && value < 1)) refuse('fpr', 'must be a number between 0 and 1');
+  if (typeof value !== 'number' || !(value > 0 && value < 1)) refuse('fpr', `must be a number between 0 and 1, not ${shown(value)}`);
   return value;
 }
 

@@ -1,2 +1,2 @@
 export { Filter, Sync, sync, version, RoostError } from './index.js';
-export type { FilterOptions, Info, Key, Keys, RoostErrorCode, SyncResult } from './index.js';
+export type { Bytes, FilterOptions, Info, Key, Keys, RoostErrorCode, SyncResult } from './index.js';

@@ -17,7 +17,7 @@ const file = (name) => pathToFileURL(join(folder, name));
 export const { load } = await import(file('load.js'));
 const isPlain = process.env.ROOST_JS_PLAIN !== undefined;
 export const wasm = (plain = isPlain) => readFileSync(join(folder, `${isCore ? name : 'roost'}${plain ? '' : '-simd'}.wasm`));
-export const roost = isPlain ? load(wasm(), { crypto: webcrypto }) : await import(file(`${name}.js`));
+export const roost = isPlain ? load(wasm(), { crypto: webcrypto }) : await import(file(`${name}.node.js`));
 
 // Runs the program on files in a folder of its own; `input` is what it reads.
 const program = process.env.ROOST ?? join(root, 'build/roost');

@@ -18,6 +18,7 @@ const found: boolean[] = filter.hasMany(['a', key]);
 const was: boolean = filter.has(key) || filter.delete(key) || filter.deleteOne('a') || isNew;
 const order: 'equal' | 'before' | 'after' | 'concurrent' = filter.compare(empty);
 const same: boolean = filter.leq(empty) || filter.equals(empty) || filter.merge(empty) || filter.merge(empty.toBytes());
+const posted: BodyInit = filter.toBytes(), stored = new Blob([filter.toBytes(), filter.delta().bytes]), size: number = filter.size;
 const copy: Filter = filter.clone(), decoded: Filter = Filter.fromBytes(filter.toBytes(), { replica: filter.replica() });
 const { bytes, cursor }: { bytes: Uint8Array; cursor: Uint8Array } = filter.delta(filter.cursor());
 const info: Info = filter.info();
