@@ -170,8 +170,8 @@ static inline uint32_t bucket_before(uint32_t bucket, uint32_t distance, uint32_
 /*
  * The first bits of a hash in the segment, times the number of buckets: the bucket before the point, the offset in the
  * four bits after it. There are at least as many different offsets in a bucket as first bits that lead there, so that
- * bucket and offset tell these bits. They are 16 at most, so that half a word has them all: WebAssembly would need several
- * multiplications for a product of 128 bits.
+ * bucket and offset tell these bits. They are 16 at most, so that half a word has them all: WebAssembly would need
+ * several multiplications for a product of 128 bits.
  */
 static inline struct slot_place slot_place_of(const struct segment *segment, uint64_t hash)
 {
