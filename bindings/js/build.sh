@@ -4,8 +4,8 @@
 # Three modules are made of the library's own sources, by clang, lld and wasi-libc: roost.wasm has all that the package offers,
 # removal.wasm what most pages need, core.wasm the same without removal. Each has a twin, as roost-simd.wasm, for engines with
 # vectors of 128 bits. In the first two, what is called most is compiled for speed. Of core.wasm every byte counts: it is compiled
-# for size and as a whole (LTO), but for Bloom filters and the hash; what is called most of filters that grow is inlined. --quick
-# makes the two smaller ones alone, hardly optimized, and no archive: for tests that must not take long.
+# for size and as a whole (LTO), but for Bloom filters, the hash and single calls; what is called most of filters that grow is
+# inlined. --quick makes the two smaller ones alone, hardly optimized, and no archive: for tests that must not take long.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -32,8 +32,8 @@ removal=$(printf '%s\n' $all | grep -vE "$beyond")
 core=$(printf '%s\n' $removal | grep -v '^growing/growing_orcuckoo')
 # Filters that grow gain by vectors, so these are compiled twice.
 without=-DROOST_WITHOUT_REMOVAL vectors="-msimd128 -fno-vectorize -fno-slp-vectorize" kernel=prefix/search_simd128.c
-fast='^(base/hash|base/hash_kernel|bloom/bloom_plain|filter/filter|prefix/(search_plain|search_simd128|segment|segment_build)|growing/growing_cuckoo)\.c$'
-fast_in_core='^(base/hash|bloom/bloom_plain)\.c$'
+fast='^(base/hash|base/hash_kernel|bloom/bloom_plain|filter/filter|prefix/(search_plain|search_simd128|segment|segment_build|table|directory|tagged)|growing/(growing_cuckoo|growing_orcuckoo|prefix_set|tagged_set)|observed/observed)\.c$'
+fast_in_core='^(base/hash|base/hash_kernel|bloom/bloom_plain|filter/filter)\.c$'
 inlined_in_core='^prefix/(search_plain|search_simd128|segment_build)\.c$'
 
 # ---- rules ------------------------------------------------------------------------------------------------------------
@@ -45,11 +45,12 @@ cache=$(command -v ccache || true)
 flags="--target=wasm32-wasi -std=gnu17 -mbulk-memory -msign-ext -mnontrapping-fptoint -ffunction-sections -fdata-sections"
 flags="$flags -fvisibility=hidden -ffp-contract=off -DROOST_WITHOUT_SERVERS -DROOST_WITHOUT_THREADS -I$here/wasm -I$here/wasm/include -isystem $out/include -I$root/include -I$root/src"
 link="--target=wasm32-wasi -nostartfiles -Wl,--no-entry,--gc-sections,--strip-all,--import-memory,--stack-first,-z,stack-size=262144"
-link="$link,--export=__stack_pointer,--no-check-features"
+# There are no constructors. Unless they are exported, the linker puts a function around each export that calls them.
+link="$link,--export=__wasm_call_ctors,--export=__stack_pointer,--no-check-features"
 # With the stack first, nothing is ever at the lowest addresses.
 optimizer=$(command -v wasm-opt || true)
 optimize="-Oz --converge --low-memory-unused --enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int --enable-mutable-globals --enable-simd"
-speed=-O2 size="-Oz -Dalways_inline=" core_speed="-Os -flto" core_inlined="-Oz -flto" core_size="-Oz -Dalways_inline= -flto"
+speed=-O2 size="-Oz -Dalways_inline=" core_speed="-O2 -flto" core_inlined="-Oz -flto" core_size="-Oz -Dalways_inline= -flto"
 link_core="-flto -Wl,--lto-O2 -Wl,-mllvm,-inline-threshold=-100,-mllvm,-inlinehint-threshold=0"
 modules="core removal roost"
 [ -z "$quick" ] || { optimizer= speed=-O1 size=-O0 modules="core removal"; }
@@ -70,14 +71,16 @@ compile() { # prefix of objects and of rules, which files are hot, and which are
   more = $more"
     done
 }
-own() { # prefix of objects, rules for the binding and for all else, definitions
+own() { # prefix of objects, rules for the binding, for XXH3 and for all else, definitions
     echo "build $1binding.o: $2 $here/wasm/binding.c
-  more = $4"
-    for name in xxhash system left_out; do
-        echo "build $1own_$name.o: $3 $here/wasm/$name.c
-  more = $4"
+  more = $5
+build $1own_xxhash.o: $3 $here/wasm/xxhash.c
+  more = $5"
+    for name in system left_out; do
+        echo "build $1own_$name.o: $4 $here/wasm/$name.c
+  more = $5"
     done
-    echo "build $1rates.o: $3 $out/core_rates.c"
+    echo "build $1rates.o: $4 $out/core_rates.c"
 }
 objects_of() { # empty or -simd, prefix of objects, sources of the library
     twin=$1 prefix=$2; shift 2
@@ -113,21 +116,21 @@ rule copy
   description = \$out"
     smaller="-DROOST_JS_CORE" smallest="-DROOST_JS_CORE -DROOST_JS_WITHOUT_REMOVAL" owned="binding.o own_xxhash.o own_system.o"
     echo "build heap.o: small $here/wasm/heap.c"
-    own removal_ fast small "$smaller"
+    own removal_ fast small small "$smaller"
     module removal "" "$(printf 'removal_%s ' $owned own_left_out.o rates.o)" "" $removal
     if [ "$quick" ]; then
         compile "" "" "$fast" "^$" "" $removal
         compile simd_ "" "$fast" "^$" "$vectors" $(printf '%s\n' $removal $kernel | grep -E '^(prefix|growing)/')
-        own core_ fast small "$smallest"
+        own core_ fast small small "$smallest"
         module core "" "$(printf 'core_%s ' $owned own_left_out.o rates.o)" "" $core
     else
         compile "" "" "$fast" "^$" "" $all
         compile simd_ "" "$fast" "^$" "$vectors" $(printf '%s\n' $all $kernel | grep -E '^(prefix|growing)/')
         compile core_ core_ "$fast_in_core" "$inlined_in_core" "$without" $core
         compile simd_core_ core_ "$fast_in_core" "$inlined_in_core" "$without $vectors" $(printf '%s\n' $core $kernel | grep -E '^(prefix|growing)/')
-        own core_ core_fast core_small "$smallest"
+        own core_ core_fast core_small core_small "$smallest"
         module core "$link_core" "$(printf 'core_%s ' $owned own_left_out.o rates.o)" core_ $core
-        own "" fast small ""
+        own "" fast fast small ""
         module roost "" "$owned" "" $all
     fi
     # Tests of the library that test/kernel.test.js runs as WebAssembly, with the kernel for vectors.

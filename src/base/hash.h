@@ -30,7 +30,11 @@ struct hash_seed {
     uint64_t seed, mixed;
 };
 
-/* Words of XXH3's default secret: 2 ^ 3, 4 ^ 5 and 6 ^ 7. */
+/* Words of XXH3's default secret: the first four, 2 ^ 3, 4 ^ 5 and 6 ^ 7. */
+#define XXH3_SECRET_0   UINT64_C(0xbe4ba423396cfeb8)
+#define XXH3_SECRET_1   UINT64_C(0x1cad21f72c81017c)
+#define XXH3_SECRET_2   UINT64_C(0xdb979083e96dd4de)
+#define XXH3_SECRET_3   UINT64_C(0x1f67b3b7a4a44072)
 #define XXH3_SECRET_2_3 UINT64_C(0xc4f023344dc994ac)
 #define XXH3_SECRET_4_5 UINT64_C(0x59973f0033362349)
 #define XXH3_SECRET_6_7 UINT64_C(0xc202797692d63d58)
@@ -92,6 +96,21 @@ static ALWAYS_INLINE roost_hash hash_short_key(const struct hash_seed *seed, con
     if (!SHORT_CODE && size == 8)
         return hash_4_to_8(seed, key, 8);
     return size <= 8 ? hash_4_to_8(seed, key, size) : hash_9_to_16(seed, key, size);
+}
+
+/*
+ * The hash of three words, as of their 24 bytes: what an entry that can be removed weighs in a digest. For WebAssembly,
+ * where XXH3 itself is a function that is not inlined.
+ */
+static ALWAYS_INLINE roost_hash hash_three_words(uint64_t seed, uint64_t first, uint64_t second, uint64_t third)
+{
+    const uint64_t prime = UINT64_C(0x9e3779b185ebca87), size = 24;
+    uint64_t low = multiply_and_fold(first ^ (XXH3_SECRET_0 + seed), second ^ (XXH3_SECRET_1 - seed)) + size * prime;
+    uint64_t high = multiply_and_fold(second ^ (XXH3_SECRET_2 + seed), third ^ (XXH3_SECRET_3 - seed));
+    low ^= second + third;
+    high ^= first + second;
+    uint64_t both = low * prime + high * UINT64_C(0x85ebca77c2b2ae63) + (size - seed) * UINT64_C(0xc2b2ae3d27d4eb4f);
+    return (roost_hash){finish_hash(low + high), 0 - finish_hash(both)};
 }
 
 /* Keys of any size: out of line. */

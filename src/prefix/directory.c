@@ -142,6 +142,7 @@ static void shape_for_tags(struct segment_shape *shape, const struct prefix_run 
  * It begins as half of one that was cut, and is cut itself when it has twice as many: as many as the target in the
  * first segment, and twice as many in the last one, since they are cut in turn. In between it is made anew in steps of
  * a cube root of 2 that end there. Segments are at different steps at any time, so neither memory nor time has a jump.
+ * In WebAssembly, where making a segment takes twice as long, there are two steps instead of three.
  *
  *     steps    placements for each prefix that is added    room, on average over time    bits a key (1,000 to 2^20, 1 %)
  *     2        1 + 1.41                      = 2.4         1.20 of what it holds         22.5
@@ -151,8 +152,8 @@ static void shape_for_tags(struct segment_shape *shape, const struct prefix_run 
  * A segment that would soon be full again gets the next step at once, and one with more prefixes than expected a little
  * more room than it needs.
  */
-#define STEP_DOWN   52016 /* 2^-1/3, times 2^16 */
-#define FEWEST_MORE 16    /* at least a sixteenth more than there are */
+#define STEP_DOWN   (SHORT_CODE ? 46341 : 52016) /* 2^-1/2 in WebAssembly, 2^-1/3 elsewhere, times 2^16 */
+#define FEWEST_MORE 16                           /* at least a sixteenth more than there are */
 
 static uint64_t expected_in(const struct prefix_table *table, uint64_t start, uint64_t count)
 {

@@ -1,8 +1,14 @@
 /*
  * Look-ups with the vectors of WebAssembly: the eight slots of a bucket are twice four lanes of 32 bits.
  * search_unpacking.h says how they get there; since lanes cannot be shifted by different counts, they are multiplied
- * by powers of two, and shifted by the same count. Where hashes belong is worked out in the plain way, and so is all that
- * concerns slots of more than 25 bits.
+ * by powers of two, and shifted by the same count. Of a slot of more than 25 bits that leaves the lowest 25: the fourth
+ * and fifth byte, multiplied by the same power, have the others. Where hashes belong is worked out in the plain way,
+ * and so is all that concerns slots of more than 32 bits.
+ *
+ *     bytes     |   0    |   1    |   2    |   3    |   4    |      a slot of 30 bits that begins in bit 6
+ *     slot       ......## ######## ######## ######## ####....
+ *     lowest     bytes 0 to 3, times 2, shifted right by 7          bits 0 to 24
+ *     highest    bytes 3 to 6, times 2, shifted left by 17          bits 18 to 29, and beyond these what the mask takes
  *
  * Compiled only where the compiler may use these vectors: a module either has them or not (../../bindings/js).
  */
@@ -12,7 +18,12 @@
 
 #include <wasm_simd128.h>
 
-#define WIDEST_IN_LANES 25
+/* Modules without removal are to be small, and few of their filters have wider slots: those of rates below 1e-4. */
+#ifdef ROOST_WITHOUT_REMOVAL
+#define WIDEST_IN_LANES FOUR_BYTES
+#else
+#define WIDEST_IN_LANES NARROW_WIDTH
+#endif
 
 /* How slots of one width are unpacked, where most is the same in all lanes. A slot begins in one of eight bits. */
 #define MOST_SHIFT 7
@@ -29,8 +40,22 @@
     of(w), of((w) + 1), of((w) + 2), of((w) + 3), of((w) + 4), of((w) + 5), of((w) + 6), of((w) + 7)
 
 /* By width. */
-static const uint8_t lane_bytes[WIDEST_IN_LANES + 1][32] = {EIGHT_ROWS(BYTES_OF, 0), EIGHT_ROWS(BYTES_OF, 8),
-                                                            EIGHT_ROWS(BYTES_OF, 16), BYTES_OF(24), BYTES_OF(25)};
+static const uint8_t lane_bytes[WIDEST_IN_LANES + 1][32] = {
+    EIGHT_ROWS(BYTES_OF, 0),
+    EIGHT_ROWS(BYTES_OF, 8),
+    EIGHT_ROWS(BYTES_OF, 16),
+    BYTES_OF(24),
+    BYTES_OF(25),
+#if WIDEST_IN_LANES > FOUR_BYTES
+    BYTES_OF(26),
+    BYTES_OF(27),
+    BYTES_OF(28),
+    BYTES_OF(29),
+    BYTES_OF(30),
+    BYTES_OF(31),
+    BYTES_OF(32),
+#endif
+};
 /* By the width modulo 8. */
 static const uint16_t lane_factors[8][8] = {EIGHT_ROWS(FACTORS_OF, 0)};
 
@@ -38,20 +63,28 @@ struct eight {
     v128_t low, high;
 };
 
-static ALWAYS_INLINE v128_t unpack_four(const uint8_t *slots, const uint8_t *bytes, const uint16_t *factors,
-                                        v128_t mask)
+/* Where the fourth byte of a slot comes from, and where its first bit is once it is multiplied. */
+#define FOURTH_BYTE 3
+#define FOURTH_BIT  (8 * FOURTH_BYTE - MOST_SHIFT)
+
+static ALWAYS_INLINE v128_t unpack_four(const uint8_t *slots, unsigned width, const uint8_t *bytes,
+                                        const uint16_t *factors)
 {
-    v128_t lanes = wasm_i8x16_swizzle(wasm_v128_load(slots), wasm_v128_load(bytes));
-    return wasm_u32x4_shr(wasm_i32x4_mul(lanes, wasm_u32x4_load16x4(factors)), MOST_SHIFT) & mask;
+    const v128_t packed = wasm_v128_load(slots), places = wasm_v128_load(bytes), factor = wasm_u32x4_load16x4(factors);
+    v128_t lanes = wasm_u32x4_shr(wasm_i32x4_mul(wasm_i8x16_swizzle(packed, places), factor), MOST_SHIFT);
+    if (WIDEST_IN_LANES > FOUR_BYTES && width > FOUR_BYTES) {
+        v128_t last = wasm_i8x16_swizzle(packed, wasm_i8x16_add(places, wasm_i8x16_const_splat(FOURTH_BYTE)));
+        lanes |= wasm_i32x4_shl(wasm_i32x4_mul(last, factor), FOURTH_BIT);
+    }
+    return lanes & wasm_i32x4_splat((int32_t)low_bits(width));
 }
 
 static ALWAYS_INLINE struct eight unpack(const uint8_t *bucket, unsigned width)
 {
-    const v128_t mask = wasm_i32x4_splat((1 << width) - 1);
     const uint8_t *bytes = lane_bytes[width];
     const uint16_t *factors = lane_factors[width % 8];
-    return (struct eight){unpack_four(bucket, bytes, factors, mask),
-                          unpack_four(bucket + width / 2, bytes + 16, factors + 4, mask)};
+    return (struct eight){unpack_four(bucket, width, bytes, factors),
+                          unpack_four(bucket + width / 2, width, bytes + 16, factors + 4)};
 }
 
 static ALWAYS_INLINE v128_t end_marks(v128_t held)
@@ -59,7 +92,7 @@ static ALWAYS_INLINE v128_t end_marks(v128_t held)
     return held & wasm_i32x4_neg(held);
 }
 
-/* Lanes whose slot differs only below twice its own mark, which is 0 in an empty one. Slots are below 2^31. */
+/* Lanes whose slot differs only below twice its own mark, which is 0 in an empty one. Marks are below 2^31. */
 static ALWAYS_INLINE v128_t matches(v128_t held, v128_t slot)
 {
     return wasm_i32x4_gt(end_marks(held), wasm_u32x4_shr(held ^ slot, 1));
@@ -74,15 +107,16 @@ static ALWAYS_INLINE v128_t any_matches(struct eight held, v128_t slot)
 static ALWAYS_INLINE uint32_t in_use(struct eight slots)
 {
     const v128_t zero = wasm_i32x4_const_splat(0);
-    return wasm_i32x4_bitmask(wasm_i32x4_gt(slots.low, zero)) | wasm_i32x4_bitmask(wasm_i32x4_gt(slots.high, zero))
-                                                                    << 4;
+    return FULL_BUCKET ^ (wasm_i32x4_bitmask(wasm_i32x4_eq(slots.low, zero)) |
+                          wasm_i32x4_bitmask(wasm_i32x4_eq(slots.high, zero)) << 4);
 }
 
 static inline bool buckets_match(unsigned width, const uint8_t *home, const uint8_t *other, uint64_t slot)
 {
     if (__builtin_expect(width > WIDEST_IN_LANES, 0))
         return buckets_match_plainly(width, home, other, slot);
-    const v128_t wanted = wasm_i32x4_splat((int32_t)slot), beyond = wanted | wasm_i32x4_splat(1 << (width - 1));
+    const v128_t wanted = wasm_i32x4_splat((int32_t)slot),
+                 beyond = wanted | wasm_i32x4_splat((int32_t)(1u << (width - 1)));
     return wasm_v128_any_true(any_matches(unpack(home, width), wanted) | any_matches(unpack(other, width), beyond));
 }
 
@@ -97,7 +131,8 @@ static inline bool buckets_cover(unsigned width, const uint8_t *home, const uint
 {
     if (__builtin_expect(width > WIDEST_IN_LANES, 0))
         return buckets_cover_plainly(width, home, other, slot, mark);
-    const v128_t wanted = wasm_i32x4_splat((int32_t)slot), beyond = wanted | wasm_i32x4_splat(1 << (width - 1));
+    const v128_t wanted = wasm_i32x4_splat((int32_t)slot),
+                 beyond = wanted | wasm_i32x4_splat((int32_t)(1u << (width - 1)));
     const v128_t marks = wasm_i32x4_splat((int32_t)mark);
     struct eight here = unpack(home, width), there = unpack(other, width);
     return wasm_v128_any_true(covers(here.low, wanted, marks) | covers(here.high, wanted, marks) |
@@ -108,7 +143,8 @@ static inline struct two_buckets look_at(unsigned width, const uint8_t *home, co
 {
     if (__builtin_expect(width > WIDEST_IN_LANES, 0))
         return look_at_plainly(width, home, other, slot);
-    const v128_t wanted = wasm_i32x4_splat((int32_t)slot), beyond = wanted | wasm_i32x4_splat(1 << (width - 1));
+    const v128_t wanted = wasm_i32x4_splat((int32_t)slot),
+                 beyond = wanted | wasm_i32x4_splat((int32_t)(1u << (width - 1)));
     struct eight here = unpack(home, width), there = unpack(other, width);
     bool match = wasm_v128_any_true(any_matches(here, wanted) | any_matches(there, beyond));
     return (struct two_buckets){match, in_use(here), in_use(there)};
@@ -279,12 +315,44 @@ static uint64_t decode_positions(const struct segment *segment, uint64_t *positi
     return keep_positions(positions, decode(segment, positions, NULL, &unsure), ends);
 }
 
+#if HAS_TAGS
+static uint64_t decode_tags(const struct segment *segment, struct bucket_range range, uint64_t *tags)
+{
+    const unsigned width = segment->tags.width;
+    if (width > WIDEST_IN_LANES)
+        return decode_tags_plainly(segment, range, tags);
+    const v128_t number_mask = wasm_i32x4_splat((int32_t)low_bits(segment->number_bits));
+    uint64_t count = 0;
+    for (uint32_t bucket = range.from; bucket < range.to; bucket++) {
+        struct eight packed = unpack(bucket_in(segment, segment->tags, bucket), width);
+        uint32_t kept = in_use(packed);
+        for (int i = 0; i < 2; i++, kept >>= 4) {
+            v128_t four = i ? packed.high : packed.low;
+            count += write_pairs(tags + count, wasm_u32x4_shr(four, segment->number_bits), four & number_mask, kept);
+        }
+    }
+    return count;
+}
+
+/* No tag is without an entry, nor an entry without a tag: both are listed in the order of slots. */
+static uint64_t decode_tagged(const struct segment *segment, struct bucket_range range, uint64_t *prefixes,
+                              uint64_t *tags)
+{
+    if (segment->slots.width > WIDEST_IN_LANES)
+        return decode_tagged_plainly(segment, range, prefixes, tags);
+    (void)decode_tags(segment, range, tags);
+    return decode_range(segment, range, prefixes, NULL, NULL);
+}
+#else
+#define decode_tags   decode_tags_plainly
+#define decode_tagged decode_tagged_plainly
+#endif
+
 static bool usable(void)
 {
     return true;
 }
 
-const struct search_kernel search_kernel_simd128 = {
-    "simd128", usable,    contains_one,     contains_batch,        put_batch,
-    uncovered, decode,    decode_positions, decode_tagged_plainly, decode_tags_plainly,
-    used_of,   find_move, locate_all};
+const struct search_kernel search_kernel_simd128 = {"simd128", usable,    contains_one,     contains_batch, put_batch,
+                                                    uncovered, decode,    decode_positions, decode_tagged,  decode_tags,
+                                                    used_of,   find_move, locate_all};

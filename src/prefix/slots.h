@@ -170,14 +170,16 @@ static inline uint32_t bucket_before(uint32_t bucket, uint32_t distance, uint32_
 /*
  * The first bits of a hash in the segment, times the number of buckets: the bucket before the point, the offset in the
  * four bits after it. There are at least as many different offsets in a bucket as first bits that lead there, so that
- * bucket and offset tell these bits.
+ * bucket and offset tell these bits. They are 16 at most, so that half a word has them all: WebAssembly would need
+ * several multiplications for a product of 128 bits.
  */
 static inline struct slot_place slot_place_of(const struct segment *segment, uint64_t hash)
 {
     const uint32_t buckets = segment->buckets;
     const unsigned rest_bits = segment->slots.width - OFFSET_BITS - 1;
     uint64_t inside = hash << segment->depth;
-    uint128 scaled = multiply_words(inside & segment->place_mask, buckets);
+    uint64_t first = inside & segment->place_mask;
+    uint128 scaled = SHORT_CODE ? (uint128)((first >> 32) * buckets) << 32 : multiply_words(first, buckets);
     uint32_t home = (uint32_t)(scaled >> 64), offset = (uint32_t)((uint64_t)scaled >> (64 - OFFSET_BITS));
     uint64_t rest = inside << segment->place_bits >> (64 - rest_bits);
     return (struct slot_place){home, bucket_beyond(home, distance_of(offset, buckets), buckets),

@@ -289,6 +289,23 @@ static void keys_hash_as_xxh3_does(void **state)
     }
 }
 
+static void three_words_hash_as_xxh3_does(void **state)
+{
+    (void)state;
+    struct random_source random = random_from_seed(test_seed(11));
+    for (int round = 0; round < 2000; round++) {
+        uint64_t seed = round == 0 ? 0 : round == 1 ? ROOST_DEFAULT_SEED : random_next(&random), words[3];
+        uint8_t bytes[sizeof words];
+        for (int i = 0; i < 3; i++) {
+            words[i] = random_choice(&random, 8) ? random_next(&random) : UINT64_MAX;
+            store_word(bytes + 8 * i, words[i]);
+        }
+        XXH128_hash_t expected = XXH3_128bits_withSeed(bytes, sizeof bytes, seed);
+        roost_hash hash = hash_three_words(seed, words[0], words[1], words[2]);
+        assert_true(hash.low == expected.low64 && hash.high == expected.high64);
+    }
+}
+
 /* Batches of every length, all keys of eight bytes or one of them not; words that carry as far as can be. */
 static void batches_hash_as_xxh3_does(void **state)
 {
@@ -408,6 +425,7 @@ int main(void)
         cmocka_unit_test(sorts_spread_numbers),
         cmocka_unit_test(sorts_distinct_numbers),
         cmocka_unit_test(keys_hash_as_xxh3_does),
+        cmocka_unit_test(three_words_hash_as_xxh3_does),
         cmocka_unit_test(batches_hash_as_xxh3_does),
         cmocka_unit_test(products_by_halves_are_products),
         cmocka_unit_test(choices_are_even),

@@ -615,7 +615,7 @@ static void segments_grow_in_few_steps(void **state)
     }
     const double mean = sum / looks, bytes = (double)allocated_bytes / ALL;
     printf("%.3f of the slots in use on average, %.3f at least; %.0f bytes allocated a prefix\n", mean, least, bytes);
-    assert_true(mean > 0.83 && least > 0.8);
+    assert_true(SHORT_CODE ? mean > 0.78 && least > 0.74 : mean > 0.83 && least > 0.8); /* WebAssembly: larger steps */
     assert_true(bytes < 100);
     assert_true(table_check(&table) && table.count == ALL);
     table_release(&table);

@@ -278,6 +278,30 @@ export class Instance {
   }
 
   passBatch(keys, use) {
+    if (this.batchAt === 0) this.batchAt = this.allocate(BATCH * 9 + BATCH_ROOM);
+    const flagsAt = this.batchAt + 8 * BATCH, textAt = flagsAt + BATCH;
+    if (this.placeJoined(keys, textAt)) use(this.batchAt, flagsAt, keys.length);
+    else this.passInParts(keys, flagsAt, textAt, use);
+  }
+
+  // Strings of ASCII that fit, all at once. Where it returns false, nothing but addresses and sizes was written.
+  placeJoined(keys, textAt) {
+    const pairs = new Uint32Array(this.view().buffer, this.batchAt, 2 * keys.length);
+    let at = textAt;
+    for (let i = 0; i < keys.length; i++) {
+      const key = keys[i];
+      if (typeof key !== 'string') return false;
+      pairs[2 * i] = at;
+      pairs[2 * i + 1] = key.length;
+      at += key.length;
+    }
+    const total = at - textAt;
+    if (total > BATCH_ROOM) return false;
+    const { read, written } = encoder.encodeInto(keys.join(''), this.bytes.subarray(textAt, textAt + BATCH_ROOM));
+    return written === total && read === total;
+  }
+
+  passInParts(keys, flagsAt, textAt, use) {
     const sizes = new Array(keys.length);
     for (let i = 0; i < keys.length; i++) {
       const key = keys[i];
@@ -285,40 +309,12 @@ export class Instance {
       if (size < 0) throw new TypeError(`a key must be a string or a Uint8Array, not ${nameOf(key)}`);
       sizes[i] = size;
     }
-    if (this.batchAt === 0) this.batchAt = this.allocate(BATCH * 9 + BATCH_ROOM);
-    this.placeBatch(keys, sizes, use);
-  }
-
-  placeBatch(keys, sizes, use) {
-    const flagsAt = this.batchAt + 8 * BATCH, textAt = flagsAt + BATCH;
-    if (this.placeJoined(keys, sizes, textAt)) {
-      use(this.batchAt, flagsAt, keys.length);
-      return;
-    }
     for (let from = 0; from < keys.length;) {
       const until = this.placeSome(keys, sizes, from, textAt);
       if (until > from) use(this.batchAt, flagsAt, until - from);
       else this.useAlone(keys[from], flagsAt, use);
       from = until > from ? until : from + 1;
     }
-  }
-
-  // Strings of ASCII that fit, all at once.
-  placeJoined(keys, sizes, textAt) {
-    let total = 0;
-    for (let i = 0; i < keys.length; i++) {
-      if (typeof keys[i] !== 'string') return false;
-      total += sizes[i];
-    }
-    if (total > BATCH_ROOM) return false;
-    const { read, written } = encoder.encodeInto(keys.join(''), this.view().subarray(textAt, textAt + BATCH_ROOM));
-    if (written !== total || read !== total) return false;
-    const pairs = new Uint32Array(this.bytes.buffer, this.batchAt, 2 * keys.length);
-    for (let i = 0, at = textAt; i < keys.length; at += sizes[i++]) {
-      pairs[2 * i] = at;
-      pairs[2 * i + 1] = sizes[i];
-    }
-    return true;
   }
 
   // As many from `from` on as fit; returns which is the first that does not.

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define check(holds, text)              ((holds) ? (void)0 : (printf("%s:%d: %s\n", __FILE__, __LINE__, text), __builtin_trap()))
+#define check(holds, text)                                                                                             \
+    ((holds) ? (void)0 : (printf("%s:%d: %s\n", __FILE__, __LINE__, text), fflush(stdout), __builtin_trap()))
 #define assert_true(condition)          check(condition, #condition)
 #define assert_false(condition)         check(!(condition), "not " #condition)
 #define assert_int_equal(a, b)          check((unsigned long long)(a) == (unsigned long long)(b), #a " == " #b)
