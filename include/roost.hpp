@@ -358,21 +358,26 @@ class BasicTimed : public Mergeable
 class BasicWindow : public BasicTimed
 {
   public:
-    /* The value tells whether the element came within the window before. */
-    Result<bool> add(Bytes key, Time time = now()) noexcept
+    Status add(Bytes key, Time time = now()) noexcept { return seen(key, time).status(); }
+    /* Adds the element; the value tells whether it came within the window before. */
+    Result<bool> seen(Bytes key, Time time = now()) noexcept
     {
         return detail::ask<bool>(get(), [&](bool &seen) {
             return roost_window_add(get(), &seen, key.data(), key.size(), detail::microseconds_of(time));
         });
     }
-    /* Adds until one addition fails; `changed` counts those that came within the window before. */
+    /* Adds until one addition fails; `changed` counts those that are new: that did not come within the window before. */
     template <typename Keys = std::initializer_list<std::string_view>>
     Result<Batch> add_many(Keys &&keys, Time time = now())
     {
         return detail::ask<Batch>(get(), [&](Batch &batch) {
             return detail::change_many(
-                keys, batch, [&](bool *seen, std::size_t *done, const roost_bytes *chunk, std::size_t count) {
-                    return roost_window_add_many(get(), seen, done, chunk, count, detail::microseconds_of(time));
+                keys, batch, [&](bool *fresh, std::size_t *done, const roost_bytes *chunk, std::size_t count) {
+                    roost_status status =
+                        roost_window_add_many(get(), fresh, done, chunk, count, detail::microseconds_of(time));
+                    for (std::size_t i = 0; i < *done; i++)
+                        fresh[i] = !fresh[i];
+                    return status;
                 });
         });
     }

@@ -348,11 +348,17 @@ static uint64_t decode_tagged(const struct segment *segment, struct bucket_range
 #define decode_tagged decode_tagged_plainly
 #endif
 
-static bool usable(void)
-{
-    return true;
-}
-
-const struct search_kernel search_kernel_simd128 = {"simd128", usable,    contains_one,     contains_batch, put_batch,
-                                                    uncovered, decode,    decode_positions, decode_tagged,  decode_tags,
-                                                    used_of,   find_move, locate_all};
+const struct search_kernel search_kernel_simd128 = {
+    {"simd128", usable_everywhere},
+    contains_one,
+    contains_batch,
+    put_batch,
+    uncovered,
+    decode,
+    decode_positions,
+    decode_tagged,
+    decode_tags,
+    used_of,
+    find_move,
+    locate_all,
+};

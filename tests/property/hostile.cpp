@@ -460,7 +460,7 @@ static void add()
             subject.model.counted.emplace(++last_number, amount);
         return;
     }
-    auto added = subject.is_filter() ? subject.filter.add(key) : subject.window.add(key, time_now());
+    auto added = subject.is_filter() ? subject.filter.add(key) : subject.window.seen(key, time_now());
     if (!fine(added))
         return unchanged.insist();
     model_add(subject, key);
