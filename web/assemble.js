@@ -12,10 +12,11 @@ const part = (names, files) => `const { ${names} } = (() => {\n${files.map(joine
 const wasm = readFileSync(join(folder, 'roost.wasm')).toString('base64');
 // In this order: each part comes after those that it imports.
 const parts = {
-  exact: 'ExactSet, ExactTimes, ExactCounter', typed: 'stateOf, changeOf', measure: 'measure',
+  exact: 'ExactSet, ExactTimes, ExactCounter', typed: 'stateOf, changeOf, answerOf', measure: 'measure',
   simulation: 'World, MODES, ACTS, MOST_ACTS, MOST_TYPED, UNIVERSE, BEFORE, keyOf, wellFormed', scenarios: 'SCENARIOS', address: 'toAddress, fromAddress, optionsOf',
   frames: 'marksOf', dom: '$, make, put, write, colour, grouped, size, rate, listed, agrees', map: 'drawMap, updateMap',
-  cells: 'drawLegend, readMarks, drawPicture, updateTip, makeInspectable, forgetCell, drawn', cards: 'drawCards, updateCards', figures: 'updateFigures',
+  agreement: 'agreementOf, isConnected',
+  cells: 'drawLegend, readMarks, drawPicture, updateTip, makeInspectable, forgetCell, drawn, PREFIXES', cards: 'drawCards, updateCards', figures: 'updateFigures',
 };
 const script = [
   `const WASM = '${wasm}';\n`,

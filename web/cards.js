@@ -1,7 +1,7 @@
 // The cards of the replicas: digest, picture, typed keys and what can be done to them.
 import { $, agrees, grouped, make, put, size, write } from './dom.js';
 import { UNIVERSE } from './simulation.js';
-import { drawPicture, forgetCell, makeInspectable, readMarks, updateTip } from './cells.js';
+import { drawPicture, forgetCell, makeInspectable, readMarks, updateTip, PREFIXES } from './cells.js';
 
 let world, cards = [], pick;
 
@@ -34,7 +34,7 @@ function drawCard({ name, index }, act) {
     for (const [attribute, value] of Object.entries({ role: 'slider', tabindex: 0, 'aria-valuemin': 0, 'aria-valuemax': UNIVERSE - 1, 'aria-valuenow': 0, 'aria-valuetext': 'arrow keys go from key to key' })) put(canvas, attribute, value);
     makeInspectable(canvas, world, drawPictures);
   }
-  const caption = make(card, 'p', { class: 'caption' });
+  const caption = make(card, 'p', { class: 'caption', title: ['grow', 'reconcile'].includes(world.mode) ? '' : PREFIXES });
   const bar = make(card, 'div', { class: 'bar' });
   const buttons = { kill: make(bar, 'button', {}, 'Kill'), backup: make(bar, 'button', {}, 'Back up'), restore: make(bar, 'button', {}, 'Restore') };
   for (const [what, button] of Object.entries(buttons)) button.onclick = () => act(what, index);

@@ -6,7 +6,8 @@ import { marksOf } from './frames.js';
 
 const COLUMNS = 40, CELL = 12, TOP = 6, BITS = 240, ROWS = 6, MIDDLE = 116, END = 204;
 // What the lower half of a card shows, or null.
-const drawn = { grow: 'bits of the array that are set', remove: 'hash prefixes', window: 'hash prefixes, paler as they get older', counter: 'hash prefixes of operations', reconcile: null };
+const drawn = { grow: 'bits of the array that are set', remove: 'prefixes', window: 'prefixes, paler as they get older', counter: 'prefixes of operations’ hashes', reconcile: null };
+const PREFIXES = 'A prefix is the stored first bits of a key’s hash';
 const heightOf = (world) => (drawn[world.mode] ? CELL : 2 * CELL);
 
 function drawLegend(world) {
@@ -16,8 +17,13 @@ function drawLegend(world) {
     span.append(text);
   };
   legend.replaceChildren();
+  $('dots').replaceChildren();
+  const dot = (paint, text) => { make(make($('dots'), 'span', {}), 'i', { style: `background: var(--${paint})` }).after(text); };
+  dot('blue', world.mode === 'reconcile' ? 'reconciliation' : 'change');
+  if (world.mode !== 'reconcile') dot('soft', 'acknowledgement');
   const before = world.mode === 'window' ? '' : `; ${BEFORE} others were there before`;
-  make(legend, 'span', {}, `${counter ? '' : `Each cell is one of ${UNIVERSE} keys of the stream${before}. `}${drawn[world.mode] ? `Below are the ${drawn[world.mode]}.` : ''}`);
+  const prefixes = world.mode === 'grow' || !drawn[world.mode] ? '' : ` ${PREFIXES}.`;
+  $('cells').textContent = `${counter ? '' : `Each cell is one of ${UNIVERSE} keys of the stream${before}. `}${drawn[world.mode] ? `Below are the ${drawn[world.mode]}.${prefixes}` : ''}`;
   entry('cell', 'held by all');
   entry('blue', 'not everywhere yet');
   if (!counter) entry('red', 'lost');
@@ -129,4 +135,4 @@ function makeInspectable(canvas, world, redraw) {
 
 const forgetCell = () => { chosen = null; };
 
-export { drawLegend, readMarks, drawPicture, updateTip, makeInspectable, forgetCell, drawn };
+export { drawLegend, readMarks, drawPicture, updateTip, makeInspectable, forgetCell, drawn, PREFIXES };

@@ -1,6 +1,11 @@
 // The column beside the network: whether replicas agree, the figures, the bytes, and what just happened.
+import { agreementOf } from './agreement.js';
 import { $, colour, grouped, make, put, rate, size, write } from './dom.js';
 
+// What is lost, and what is there although it should not be; sets that only grow have no such keys.
+const NAMES = {
+  remove: ['Keys lost', 'Removed keys that reappeared'], window: ['Keys lost', 'Forgotten keys that reappeared'], counter: ['Operations lost', 'Counted too often'],
+};
 const LATE = 5; // events that are shown
 const PAUSE = 3000; // milliseconds between announcements
 
@@ -19,21 +24,34 @@ function list(where, rows) {
 
 function updateFigures(world) {
   const { lost, returned, wrong, asked, promised, converged } = world.result, { sent, whole, messages, lost: dropped, doubled } = world.bytes;
+  const [title, more] = agreementOf(world), names = NAMES[world.mode] ?? ['Keys lost', null];
   put($('agreement'), 'class', `panel${converged ? ' converged' : ''}`);
-  write($('agreement').querySelector('strong'), converged ? 'All digests are equal' : 'Replicas differ');
-  const good = (number) => `big ${number === 0 ? 'good' : 'bad'}`, counter = world.mode === 'counter';
+  write($('agreement').querySelector('strong'), title);
+  write($('more'), more);
+  const good = (number) => `big ${number === 0 ? 'good' : 'bad'}`;
   list($('figures'), [
-    [counter ? 'Operations lost' : 'Keys lost', grouped(lost), good(lost)], [counter ? 'Counted too often' : 'Keys that came back', grouped(returned), good(returned)],
+    [names[0], grouped(lost), good(lost)], ...(names[1] ? [[names[1], grouped(returned), good(returned)]] : []),
     ...(asked > 0 ? [['False positives', `${rate(wrong / asked)}`, wrong / asked <= promised * 1.5 + 0.001 ? 'good' : 'bad']] : []),
     ...(promised > 0 ? [['Promised at most', rate(promised)]] : [['Result', 'exact', 'good']]),
   ]);
-  list($('bytes'), [['Sent', size(sent)], [world.mode === 'reconcile' ? 'Whole lists' : 'Whole states', size(whole)],
+  list($('bytes'), [['Sent', size(sent)], [world.mode === 'reconcile' ? 'Whole lists instead' : 'Whole states instead', size(whole)],
     ['Messages', grouped(messages)], ['Lost, duplicated', `${grouped(dropped)}, ${grouped(doubled)}`]]);
   write($('clock'), `tick ${grouped(world.tick)}`);
   put($('clock').parentElement, 'class', `state small${converged ? ' converged' : ''}`);
-  put($('clock').parentElement, 'title', converged ? 'All digests are equal' : 'Replicas differ');
+  put($('clock').parentElement, 'title', title);
+  updateBrief(world, title);
   drawChart(world);
   updateEvents(world);
+}
+
+// For narrow screens, on which the figures are far from the network.
+function updateBrief({ mode, result: { lost, returned, converged } }, title) {
+  const brief = $('brief'), [, again] = NAMES[mode] ?? [];
+  put(brief, 'class', converged ? 'converged' : '');
+  write(brief.children[0], `Lost ${grouped(lost)}`);
+  write(brief.children[1], again ? `${mode === 'counter' ? 'counted too often' : 'reappeared'} ${grouped(returned)}` : '');
+  write(brief.children[2], title);
+  [lost, returned].forEach((number, i) => put(brief.children[i], 'class', number === 0 ? 'good' : 'bad'));
 }
 
 function drawChart(world) {

@@ -3,6 +3,7 @@
 import { $, agrees, make, put } from './dom.js';
 
 const MOST_PACKETS = 80;
+const FINGER = 14, MOUSE = 11; // how near a line is hit: pixels of the page, units of the map
 let world, act, places = [], nodes = [];
 const lines = new Map();
 
@@ -45,6 +46,19 @@ const pointOf = (event) => new DOMPoint(event.clientX, event.clientY).matrixTran
 const side = (a, b, p) => Math.sign((b.x - a.x) * (p.y - a.y) - (b.y - a.y) * (p.x - a.x));
 const crosses = (a, b, c, d) => side(a, b, c) !== side(a, b, d) && side(c, d, a) !== side(c, d, b);
 
+// The line at most so far from a pointer, or undefined: a finger is wider than the point of a mouse.
+function lineNear(event, isTouch) {
+  const point = pointOf(event), reach = isTouch ? FINGER / $('map').getScreenCTM().a : MOUSE, distance = (line) => {
+    const [a, b] = line.split('-').map((index) => places[index]), [x, y] = [b.x - a.x, b.y - a.y];
+    const along = Math.max(0, Math.min(1, ((point.x - a.x) * x + (point.y - a.y) * y) / (x * x + y * y)));
+    return Math.hypot(a.x + along * x - point.x, a.y + along * y - point.y);
+  };
+  return [...world.lines.keys()].map((line) => [distance(line), line]).filter(([far]) => far <= reach).sort((a, b) => a[0] - b[0])[0]?.[1];
+}
+
+// A finger scrolls the page unless it starts near a line. (`touch-action` on a line would hold for the rectangle around it.)
+$('map').addEventListener('touchstart', (event) => { if (event.touches.length === 1 && lineNear(event.touches[0], true)) event.preventDefault(); }, { passive: false });
+
 $('map').onpointerdown = (event) => {
   if (trail || event.button !== 0) return; // a second finger, or another button
   trail = [pointOf(event)];
@@ -69,8 +83,8 @@ function endTrail() {
 }
 $('map').onpointerup = (event) => {
   if (!trail || event.pointerId !== pointer) return;
-  const hit = trail.length === 1 && document.elementsFromPoint(event.clientX, event.clientY).find((element) => element.closest?.('.line'));
-  if (hit) act('toggle', hit.closest('.line').dataset.line);
+  const hit = trail.length === 1 && lineNear(event, event.pointerType === 'touch');
+  if (hit) act('toggle', hit);
   endTrail();
 };
 for (const name of ['pointercancel', 'lostpointercapture']) $('map').addEventListener(name, (event) => { if (event.pointerId === pointer) endTrail(); });

@@ -3,10 +3,12 @@ import { load } from './load.js';
 import { World, MODES, MOST_ACTS, MOST_TYPED, wellFormed } from './simulation.js';
 import { SCENARIOS } from './scenarios.js';
 import { toAddress, fromAddress, optionsOf } from './address.js';
+import { answerOf } from './typed.js';
 import { $, colour, make, put, write } from './dom.js';
 import { drawMap, updateMap } from './map.js';
 import { drawLegend } from './cells.js';
 import { drawCards, updateCards } from './cards.js';
+import { isConnected } from './agreement.js';
 import { updateFigures } from './figures.js';
 
 let module, world, playing = true, untilEqual = false, speed = 1;
@@ -37,6 +39,8 @@ function begin(options) {
   $('about').textContent = text;
   $('remove').disabled = !removes;
   $('remove').title = removes ? '' : `${title} filters do not remove keys; observed-remove filters do`;
+  $('check').disabled = counter;
+  $('check').title = counter ? 'A counter has no query. Count an operation again: a retry changes nothing.' : 'Is this key in, at this replica?';
   $('add').textContent = counter ? 'Count' : 'Add';
   document.querySelector('label[for=key]').textContent = counter ? 'Operation' : 'Key';
   $('key').placeholder = counter ? 'order-17' : 'swift';
@@ -52,6 +56,7 @@ function restart(changes) {
 }
 
 function act(...what) {
+  $('said').textContent = '';
   world.act(...what);
   saveAddress();
   draw();
@@ -90,7 +95,7 @@ $('scenario').onchange = () => {
 
 function updateStory() {
   const scenario = SCENARIOS.find(({ id }) => id === world.scenario);
-  write($('watch'), scenario ? scenario.watch : 'Type a key and press Add, cut a line, kill a replica. Or choose a run that is ready.');
+  write($('watch'), scenario ? scenario.watch : 'Type a key and press Add, cut a line, kill a replica. Or choose a scenario.');
   write($('caption'), scenario?.captions.findLast(([tick]) => tick <= world.tick)[1] ?? '');
 }
 
@@ -116,16 +121,11 @@ function setPlaying(on) {
   if (!on) untilEqual = false;
   $('play').textContent = on ? 'Pause' : 'Play';
 }
-function isConnected() {
-  const alive = world.replicas.filter(({ alive }) => alive), reached = new Set(alive.slice(0, 1));
-  for (const from of reached) for (const to of alive) if (world.lines.get(world.line(from.index, to.index))) reached.add(to);
-  return reached.size === alive.length;
-}
 $('play').onclick = () => setPlaying(!playing);
 $('step').onclick = () => { setPlaying(false); world.step(); draw(); };
 $('restart').onclick = () => restart({ scenario: world.scenario, script: [...world.done, ...world.script] });
 $('equal').onclick = () => {
-  if (!isConnected()) { $('said').textContent = 'Some replicas are cut off. Heal their lines first.'; return; }
+  if (!isConnected(world)) { $('said').textContent = 'Some replicas are cut off. Heal their lines first.'; return; }
   $('said').textContent = '';
   if (world.stream) act('stream', false);
   setPlaying(true);
@@ -154,18 +154,27 @@ $('copy').onclick = async () => {
 
 $('typed').onsubmit = (event) => { event.preventDefault(); typed('add'); };
 $('remove').onclick = () => typed('remove');
+$('check').onclick = () => {
+  const { key, replica } = asked();
+  $('said').textContent = refusal(key, replica) ?? answerOf(world, replica, key);
+};
+$('key').oninput = $('at').onchange = () => { $('said').textContent = ''; };
+const asked = () => ({ key: wellFormed($('key').value), replica: world.replicas[Number($('at').value)] });
 function pick(key, index) {
   $('key').value = key;
   $('at').value = index;
+  $('said').textContent = '';
   $('key').focus();
 }
 function typed(what) {
-  const key = wellFormed($('key').value), replica = world.replicas[Number($('at').value)];
-  $('said').textContent = refusal(key, replica) ?? typedAt(what, key, replica);
+  const { key, replica } = asked();
+  $('said').textContent = refusal(key, replica) ?? full(key) ?? typedAt(what, key, replica);
 }
 function refusal(key, replica) {
   if (key === '') return 'Type a key first.';
-  if (!replica.alive) return `${replica.name} is killed. Start it first.`;
+  return replica.alive ? null : `${replica.name} is killed. Start it first.`;
+}
+function full(key) {
   return world.everTyped.size >= MOST_TYPED && !world.everTyped.has(key) ? `The playground takes ${MOST_TYPED} typed keys. Restart it for more.` : null;
 }
 function typedAt(what, key, replica) {

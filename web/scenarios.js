@@ -3,15 +3,15 @@ const SCENARIOS = [
   {
     id: 'partition', title: 'A partition and its healing', mode: 'remove', count: 4, seed: 7,
     watch: 'Lima is cut off, both sides go on, and they agree again after the lines are healed.',
-    script: '40.toggle.0-2~40.toggle.1-2~40.toggle.2-3~55.add.0.swift~75.add.2.heron~110.stream.off~150.all.on',
+    script: '25.toggle.0-2~25.toggle.1-2~25.toggle.2-3~40.add.0.swift~65.add.2.heron~95.stream.off~130.all.on',
     captions: [
       [0, 'Four replicas hold one set. A stream adds and removes keys at all of them.'],
-      [40, 'Lima is cut off: see the dashed lines. Both sides go on.'],
-      [55, 'swift is added at Amsterdam. It reaches Tokyo and Oslo; Lima has “not yet”.'],
-      [75, 'heron is added at Lima and stays there.'],
-      [110, 'The stream ends. Three digests become equal; the digest of Lima differs.'],
-      [150, 'The lines are healed. Deltas carry what each side lacks.'],
-      [200, 'All digests are equal. No key was lost, and no removed key came back.'],
+      [25, 'Lima is cut off: see the dashed lines. Both sides go on.'],
+      [40, 'swift is added at Amsterdam. It reaches Tokyo and Oslo; Lima has “not yet”.'],
+      [65, 'heron is added at Lima and stays there.'],
+      [95, 'The stream ends. Three digests become equal; the digest of Lima differs.'],
+      [130, 'The lines are healed. Deltas carry what each side lacks.'],
+      [175, 'All replicas are equal. No key was lost, and no removed key reappeared.'],
     ],
   },
   {
@@ -29,7 +29,7 @@ const SCENARIOS = [
   },
   {
     id: 'backup', title: 'An old backup is restored', mode: 'remove', count: 4, seed: 11,
-    watch: 'Lima goes back to an old state. The key that was removed since then does not come back.',
+    watch: 'Lima goes back to an old state. The key that was removed since then does not reappear.',
     script: '0.stream.off~8.add.0.swift~50.backup.2~58.remove.0.swift~66.add.3.heron~115.restore.2',
     captions: [
       [0, 'swift is added at Amsterdam and reaches all replicas.'],

@@ -22,7 +22,8 @@ const MOST_ACTS = 2000; // that an address holds
 const MOST_TYPED = 250; // keys, so that the Bloom filter keeps its rate
 const SHOWN = 6; // typed keys
 const EVENTS = 30; // that are kept
-const ACK_BYTES = 24;
+const ACK_BYTES = 24; // of an acknowledgement, and of what a message has beside its state
+const BURST = 30, REST = 30; // ticks: the stream adds keys, then replicas have time to become equal
 
 const MODES = {
   grow: { title: 'Grow-only', text: 'A Bloom filter. Keys are added and never removed; merge is a bitwise or.', removes: false },
@@ -37,6 +38,9 @@ const ACTS = {
   add: ['replica', 'key'], remove: ['replica', 'key'], toggle: ['line'], all: ['boolean'], kill: ['replica'], backup: ['replica'], restore: ['replica'],
   set: ['name', 'number'], stream: ['boolean'],
 };
+
+// What a replica knows of a peer: its incarnation, the cursor that it has acknowledged, the one last sent, and when.
+const UNSENT = { incarnation: null, cursor: null, sent: null, at: 0 };
 
 function randomFrom(seed) {
   let state = (seed * 2654435761 + 12345) >>> 0;
@@ -68,6 +72,7 @@ class World {
     for (let i = 0; i < count; i++) for (let j = 0; j < i; j++) this.lines.set(`${j}-${i}`, true);
     this.replicas = Array.from({ length: count }, (_, i) => ({ index: i, name: PLACES[i], alive: true, backup: null, merged: 0, knew: new Set(), states: new Map(), ...this.fresh() }));
     this.fillBefore();
+    this.acknowledgeAll();
     measure(this);
     this.follow();
   }
@@ -101,8 +106,15 @@ class World {
     }
   }
 
+  // All have the same state, and know it: what made them equal is no traffic of the run.
+  acknowledgeAll() {
+    if (this.mode === 'reconcile') return;
+    for (const replica of this.replicas)
+      for (const { index, incarnation } of this.replicas) if (index !== replica.index) replica.peers.set(index, { ...UNSENT, incarnation, cursor: replica.filter.cursor() });
+  }
+
   peer(replica, index) {
-    if (!replica.peers.has(index)) replica.peers.set(index, { incarnation: null, cursor: null });
+    if (!replica.peers.has(index)) replica.peers.set(index, { ...UNSENT });
     return replica.peers.get(index);
   }
 
@@ -282,11 +294,11 @@ class World {
       this.note('All replicas are backed up');
     }
     this.deliver();
-    for (const replica of this.replicas) if (replica.alive && this.random(6) === 0) this.send(replica);
+    for (const replica of this.replicas) if (replica.alive && this.random(3) === 0) this.send(replica);
     measure(this);
     this.look(false);
     if (this.result.converged && !this.wasConverged && this.tick - this.agreed > 20) {
-      this.note('All digests are equal');
+      this.note('All replicas are equal');
       this.agreed = this.tick;
     }
     this.wasConverged = this.result.converged;
@@ -305,7 +317,7 @@ class World {
 
   streamSome() {
     const index = this.random(this.count), number = this.random(UNIVERSE), what = this.random(10);
-    if (this.tick % 2) return;
+    if (this.tick % 2 || (this.tick - 1) % (BURST + REST) >= BURST) return;
     if (this.mode === 'counter') this.add(index, what < 3 && this.last ? this.last : (this.last = `op-${this.tick}`));
     else if (this.mode === 'remove' && what < 4) {
       const keys = [...this.replicas[index].exact.keys()];
@@ -324,27 +336,35 @@ class World {
     }
   }
 
-  post(message, size) {
+  // Whole states would need the same messages, duplicates and acknowledgements: `whole` is the size of this one among them.
+  post(message, size, whole = size) {
     const { delay, duplicate, loss } = this.network;
     const copies = this.random(100) < duplicate ? 2 : 1;
     this.bytes.messages++;
     this.bytes.doubled += copies - 1;
     for (let i = 0; i < copies; i++) {
       this.bytes.sent += size;
+      this.bytes.whole += whole;
       this.messages.push({ ...message, sent: this.tick, due: this.tick + 2 + this.random(delay + 1), doomed: this.random(100) < loss });
     }
   }
 
+  // To a peer with unseen changes. What is on its way is not sent again before its acknowledgement could have come.
   send(replica) {
-    const open = this.replicas.filter((other) => other !== replica && this.lines.get(this.line(replica.index, other.index)));
+    const open = this.replicas.filter((other) => other !== replica && this.lines.get(this.line(replica.index, other.index)) && this.lacksSome(replica, other.index));
     if (open.length === 0) return;
     const other = open[this.random(open.length)];
     if (this.mode === 'reconcile') { this.meet(replica, other); return; }
-    const peer = this.peer(replica, other.index);
-    if (peer.cursor !== null && same(peer.cursor, replica.filter.cursor())) return; // nothing new
-    const { bytes, cursor } = replica.filter.delta(peer.cursor);
-    this.bytes.whole += replica.filter.toBytes().length;
-    this.post({ from: replica.index, to: other.index, bytes, cursor, author: replica.incarnation, base: peer.cursor === null ? null : peer.incarnation, exact: replica.exact.copy() }, bytes.length + ACK_BYTES);
+    const peer = this.peer(replica, other.index), { bytes, cursor } = replica.filter.delta(peer.cursor);
+    Object.assign(peer, { sent: cursor, at: this.tick });
+    const base = peer.cursor === null ? null : peer.incarnation, whole = replica.filter.toBytes().length;
+    this.post({ from: replica.index, to: other.index, bytes, cursor, author: replica.incarnation, base, exact: replica.exact.copy() }, bytes.length + ACK_BYTES, whole + ACK_BYTES);
+  }
+
+  lacksSome(replica, index) {
+    if (this.mode === 'reconcile') return true;
+    const peer = this.peer(replica, index), now = replica.filter.cursor(), waits = this.tick - peer.at < 2 * (this.network.delay + 2);
+    return !same(peer.cursor, now) && !(waits && same(peer.sent, now));
   }
 
   take(message) {
@@ -364,6 +384,7 @@ class World {
     if (peer.incarnation !== null && Number(message.incarnation) < Number(peer.incarnation)) return; // from the one before
     peer.incarnation = message.incarnation;
     peer.cursor = message.fits ? message.cursor : null;
+    if (!message.fits) peer.sent = null;
   }
 
   // All messages of a reconciliation at once, then the keys that were found missing.
@@ -378,7 +399,7 @@ class World {
     for (const key of forB) { b.filter.add(key); size += key.length + 1; }
     a.exact.merge(b.exact);
     b.exact.merge(a.exact);
-    this.bytes.whole += this.bytesOf(a).length + this.bytesOf(b).length;
+    this.bytes.whole += this.bytesOf(a).length; // one list there, and what it lacked back
     this.bytes.sent += size;
     this.bytes.messages += here.result().messages;
     this.messages.push({ from: a.index, to: b.index, sent: this.tick, due: this.tick + 3, shown: true });

@@ -36,4 +36,14 @@ function changeOf(world, replica, key, [before], [after]) {
   return world.mode === 'window' ? `${key} is forgotten at ${replica.name}` : `The removal of ${key} arrives at ${replica.name}`;
 }
 
-export { stateOf, changeOf };
+// What the replica answers when it is asked for a key, beside what is true.
+function answerOf(world, replica, key) {
+  const { name } = replica, found = world.has(replica, key), held = world.holds(replica, key), window = world.mode === 'window';
+  if (world.mode === 'reconcile') return `${key}: ${found ? '' : 'not '}in the list of ${name}`;
+  if (!found) return `${key}: certainly not at ${name}${held ? ' (wrong: it was lost)' : ''}`;
+  if (held) return `${key}: probably at ${name} (it is)`;
+  if (window && replica.exact.map.has(key)) return `${key}: probably at ${name} (older than the window, not forgotten yet)`;
+  return `${key}: probably at ${name} (a false positive: ${world.everAdded.has(key) ? 'it is not there' : 'nobody added it'})`;
+}
+
+export { stateOf, changeOf, answerOf };

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { launch, root, servePackage } from './pages.js';
 import { addressOf, figures, opener, run, runTo, shots } from './tabs.js';
+import { checkStranger } from './stranger.js';
 import { checkVisit } from './visit.js';
 import { checkHostile } from './hostile.js';
 
@@ -94,7 +95,7 @@ for (const mode of ['grow', 'remove', 'window', 'counter', 'reconcile'])
     await calm(tab);
     const after = await figures(tab);
     assert.deepEqual([after.lost, after.returned, after.converged], [0, 0, true]);
-    assert.equal(await tab.textContent('#agreement strong'), 'All digests are equal');
+    assert.equal(await tab.textContent('#agreement strong'), 'All replicas are equal');
     assert.equal(await tab.locator('.card.agrees').count(), 4);
     assert.ok(after.sent > 0 && after.sent < after.whole, `${after.sent} of ${after.whole}`);
     if (after.asked) assert.ok(after.wrong / after.asked <= after.promised * 2 + 0.002);
@@ -168,6 +169,7 @@ await check('nothing is wider than a phone, and controls have names', async () =
 });
 
 await checkVisit(check, open);
+await checkStranger(check, open);
 await checkHostile(check, open);
 
 for (const [name, options] of Object.entries({
@@ -175,7 +177,7 @@ for (const [name, options] of Object.entries({
 }))
   await check(`screenshot: ${name}`, async () => {
     const tab = await open('#scenario=partition', options);
-    await runTo(tab, 146);
+    await runTo(tab, 126);
     await tab.screenshot({ path: join(shots, `${name}.png`) });
     await tab.context().close();
   });

@@ -185,7 +185,7 @@ const storm = async ([seed, milliseconds]) => {
   const point = (type) => { const { left, top, width, height } = map.getBoundingClientRect(); map.dispatchEvent(new PointerEvent(type, { pointerId: 1 + random(2), clientX: left + random(width), clientY: top + random(height), button: random(8) ? 0 : 2, bubbles: true })); };
   const acts = [
     () => one([...document.querySelectorAll('button:not(#theme, #copy, #modes button)')].filter(({ disabled }) => !disabled)).click(),
-    () => { $('key').value = one(['swift', 'heron', '👩‍🚀', 'a.b~c', 'on', 'kite', `key-${random(320)}`, `bird-${random(100)}`]); $('at').value = random(playground.world.count); one([$('add'), $('remove')]).click(); },
+    () => { $('key').value = one(['swift', 'heron', '👩‍🚀', 'a.b~c', 'on', 'kite', `key-${random(320)}`, `bird-${random(100)}`]); $('at').value = random(playground.world.count); one([$('add'), $('remove'), $('check')]).click(); },
     () => point(one(['pointerdown', 'pointermove', 'pointermove', 'pointerup', 'pointercancel'])),
     () => one([...document.querySelectorAll('.line, canvas, .chip, [role=radiogroup] [tabindex="0"]')].filter((node) => node.closest('#modes') === null)).dispatchEvent(new KeyboardEvent('keydown', { key: one(['Enter', ' ', 'ArrowDown', 'ArrowRight', 'Home', 'Escape', 'x']), bubbles: true })),
     () => { const slider = $(one(['delay', 'duplicate', 'loss'])); slider.value = random(60); slider.dispatchEvent(new Event('input')); slider.dispatchEvent(new Event('change')); },

@@ -1,0 +1,179 @@
+// What someone sees who comes for the first time: whether replicas are equal and why not, what changes cost, queries, words, a phone.
+import assert from 'node:assert/strict';
+import { addressOf, digests, figures, run, runTo } from './tabs.js';
+
+const MODES = ['grow', 'remove', 'window', 'counter', 'reconcile'];
+const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
+const said = (tab) => tab.textContent('#said');
+const agreement = (tab) => tab.evaluate(() => [document.querySelector('#agreement strong').textContent, document.getElementById('more').textContent]);
+
+async function checkAgreement(check, open) {
+  await check('the stream comes in bursts: in each rest, all replicas become equal', async () => {
+    for (const mode of MODES)
+      for (const seed of [1, 2, 3]) {
+        const tab = await open(`#mode=${mode}&replicas=4&seed=${seed}`), equal = await tab.evaluate(() => {
+          const rests = [];
+          while (playground.world.tick < 240) { playground.world.step(); const { tick, result } = playground.world; if ((tick - 1) % 60 >= 30) rests[Math.floor((tick - 1) / 60)] ||= result.converged; }
+          return rests;
+        });
+        assert.deepEqual(equal, [true, true, true, true], `${mode}, seed ${seed}`);
+        await tab.context().close();
+      }
+  });
+
+  await check('the panel says how much is still spreading, who is cut off, and that all are equal', async () => {
+    for (const [mode, detail] of [['grow', '1 key is not everywhere yet.'], ['remove', '1 change is not everywhere yet.'], ['window', '1 change is not everywhere yet.'], ['counter', '1 operation is not everywhere yet.'], ['reconcile', '1 key is not everywhere yet.']]) {
+      const tab = await open(`#mode=${mode}&replicas=4&seed=2&script=0.stream.off~2.all.off~2.add.2.heron`);
+      await runTo(tab, 2);
+      assert.deepEqual(await agreement(tab), ['Cut off: all replicas', detail], mode);
+      for (const line of ['0-1', '0-3', '1-3']) await tab.evaluate((line) => document.querySelector(`[data-line="${line}"]`).dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter' })), line);
+      assert.deepEqual(await agreement(tab), ['Cut off: Lima', detail], mode);
+      await tab.click('#heal');
+      assert.deepEqual(await agreement(tab), ['Still spreading', detail], mode);
+      await run(tab, 60);
+      assert.deepEqual(await agreement(tab), ['All replicas are equal', 'All digests are the same.'], mode);
+      await tab.click('.card:nth-child(1) .bar button:nth-child(1)');
+      assert.equal((await agreement(tab))[0], 'All others are equal');
+      await tab.context().close();
+    }
+  });
+
+  await check('changes cost less than whole states from the first message on, and setup costs nothing', async () => {
+    for (const mode of MODES) {
+      const tab = await open(`#mode=${mode}&replicas=4&seed=1&script=0.stream.off`);
+      await runTo(tab, 30);
+      if (mode !== 'reconcile') assert.equal((await figures(tab)).sent, 0, mode);
+      await tab.evaluate((mode) => { location.hash = `#mode=${mode}&replicas=4&seed=4`; }, mode);
+      await tab.waitForFunction(() => playground.world.seed === 4);
+      for (let i = 0; i < 60; i++) {
+        await run(tab, 1);
+        const { sent, whole, tick } = await figures(tab);
+        assert.ok(sent <= whole / 4, `${mode}: ${sent} of ${whole} at tick ${tick}`);
+      }
+      await tab.context().close();
+    }
+  });
+}
+
+async function checkQueries(check, open) {
+  const ask = async (tab, key, at) => { await tab.fill('#key', key); await tab.selectOption('#at', String(at)); await tab.click('#check'); return said(tab); };
+
+  await check('Check: certainly not, probably, a false positive; it changes nothing', async () => {
+    const tab = await open('#mode=remove&replicas=4&seed=2&script=0.stream.off~0.all.off~0.add.2.swift');
+    const before = [await digests(tab), await addressOf(tab)];
+    assert.equal(await ask(tab, 'swift', 2), 'swift: probably at Lima (it is)');
+    assert.equal(await ask(tab, 'swift', 1), 'swift: certainly not at Tokyo');
+    await tab.fill('#key', '');
+    await tab.click('#check');
+    assert.equal(await said(tab), 'Type a key first.');
+    assert.deepEqual([await digests(tab), await addressOf(tab)], before);
+    assert.equal(await tab.locator('.chip').count(), 4); // swift alone
+    await tab.click('.card:nth-child(3) .bar button:nth-child(1)');
+    assert.equal(await ask(tab, 'swift', 2), 'Lima is killed. Start it first.');
+    for (const [mode, there, not] of [['grow', /^heron: probably at Oslo \(it is\)$/, /^kite: certainly not at Oslo$/], ['window', /^heron: probably at Oslo \(it is\)$/, /^kite: certainly not at Oslo$/], ['reconcile', /^heron: in the list of Oslo$/, /^kite: not in the list of Oslo$/]]) {
+      await tab.click(`#mode-${mode}`);
+      await tab.evaluate(() => playground.pause());
+      await tab.fill('#key', 'heron');
+      await tab.selectOption('#at', '3');
+      await tab.click('#add');
+      assert.match(await ask(tab, 'heron', 3), there);
+      assert.match(await ask(tab, 'kite', 3), not);
+    }
+    await tab.click('#mode-grow');
+    const wrong = await tab.evaluate(() => { playground.pause(); for (let i = 0; i < 1e5; i++) if (playground.world.replicas[2].filter.has(`bird-${i}`)) return `bird-${i}`; });
+    assert.equal(await ask(tab, wrong, 2), `${wrong}: probably at Lima (a false positive: nobody added it)`);
+    await tab.click('#mode-counter');
+    assert.equal(await tab.isDisabled('#check'), true);
+    assert.deepEqual(tab.errors, []);
+    await tab.context().close();
+  });
+
+  await check('messages beside the key go when the mode, the key or the run changes', async () => {
+    const tab = await open('#mode=remove&replicas=4&seed=2');
+    for (const leave of ['#mode-grow', '#restart', '#mode-counter', '#heal', 'key', 'chosen']) {
+      await tab.fill('#key', '');
+      await tab.click('#add');
+      assert.equal(await said(tab), 'Type a key first.');
+      if (leave === 'key') await tab.fill('#key', 'swift');
+      else if (leave === 'chosen') await tab.selectOption('#scenario', 'backup');
+      else await tab.click(leave);
+      assert.equal(await said(tab), '', leave);
+    }
+    await tab.context().close();
+  });
+}
+
+async function checkWords(check, open) {
+  await check('labels, the legend above the cards, what dots and prefixes are, and what this is', async () => {
+    const tab = await open('#mode=remove&replicas=4&seed=2', { viewport: { width: 1280, height: 1000 } });
+    const text = (selector) => tab.locator(selector).innerText(), terms = () => tab.locator('#figures dt').allTextContents();
+    assert.deepEqual((await terms()).slice(0, 2), ['Keys lost', 'Removed keys that reappeared']);
+    assert.ok((await tab.locator('h2').allTextContents()).includes('Compared with the exact sets'));
+    assert.equal(await text('label[for=scenario]'), 'Scenario');
+    assert.deepEqual(await tab.locator('#dots span').allTextContents(), ['change', 'acknowledgement']);
+    assert.match(await text('#cells'), /A prefix is the stored first bits of a key’s hash\.$/);
+    assert.equal(await tab.getAttribute('.card:nth-child(1) .caption', 'title'), 'A prefix is the stored first bits of a key’s hash');
+    const legend = await tab.locator('#legend').boundingBox(), cards = await tab.locator('#cards').boundingBox();
+    assert.ok(legend.height < 30 && legend.y + legend.height <= cards.y, 'one line above the cards');
+    assert.equal(await tab.isVisible('#what p'), false);
+    await tab.focus('#what summary');
+    await tab.keyboard.press('Enter');
+    assert.match(await text('#what p'), /^Each replica holds .* send each other .* “Lost 0” means /);
+    for (const [mode, second] of [['grow', 'False positives'], ['window', 'Forgotten keys that reappeared'], ['counter', 'Counted too often'], ['reconcile', 'Result']]) {
+      await tab.click(`#mode-${mode}`);
+      assert.equal((await terms())[1], second);
+    }
+    assert.deepEqual(await tab.locator('#dots span').allTextContents(), ['reconciliation']);
+    assert.ok(!/came back|Show me|Beside the|Replicas differ/.test(await tab.innerText('body')));
+    await tab.context().close();
+  });
+}
+
+// A finger that goes from a place of the map, in units of its drawing, upwards or downwards.
+async function swipe(tab, [x, y], by) {
+  const session = await tab.context().newCDPSession(tab), at = await tab.evaluate(([x, y]) => { const point = new DOMPoint(x, y).matrixTransform(document.getElementById('map').getScreenCTM()); return { x: point.x, y: point.y }; }, [x, y]);
+  const send = (type, touchPoints) => session.send('Input.dispatchTouchEvent', { type, touchPoints });
+  await send('touchStart', [at]);
+  for (let i = 1; i <= 12; i++) await send('touchMove', [{ x: at.x, y: at.y + (by * i) / 12 }]);
+  await send('touchEnd', []);
+  await tab.waitForTimeout(300);
+}
+
+async function checkPhone(check, open) {
+  await check('a phone: lost, reappeared and equal or not are right below the network', async () => {
+    const tab = await open('#mode=remove&replicas=4&seed=2&script=0.stream.off', phone), brief = () => tab.locator('#brief').innerText();
+    assert.equal((await brief()).replace(/\s+/g, ' '), 'Lost 0 reappeared 0 All replicas are equal');
+    const map = await tab.locator('#map').boundingBox(), line = await tab.locator('#brief').boundingBox();
+    assert.ok(line.y >= map.y + map.height && line.y - map.y - map.height < 16 && line.height < 60, JSON.stringify([map, line]));
+    await tab.click('#cut');
+    await tab.fill('#key', 'swift');
+    await tab.click('#add');
+    assert.match(await brief(), /Cut off: all replicas/);
+    await tab.click('#mode-grow');
+    assert.doesNotMatch(await brief(), /reappeared/);
+    await tab.setViewportSize({ width: 1280, height: 900 });
+    assert.equal(await tab.isVisible('#brief'), false);
+    await tab.context().close();
+  });
+
+  await check('a finger on the map scrolls the page, unless it starts near a line', async () => {
+    const tab = await open('#mode=remove&replicas=4&seed=2&script=0.stream.off', phone), scrolled = () => tab.evaluate(() => scrollY), cut = () => tab.evaluate(() => [...playground.world.lines].filter(([, up]) => !up).map(([line]) => line));
+    await tab.evaluate(() => document.getElementById('map').scrollIntoView({ block: 'center' }));
+    const before = await scrolled();
+    await swipe(tab, [60, 122], -90); // left of all lines
+    const after = await scrolled();
+    assert.ok(after > before + 40, `${before} to ${after}`);
+    assert.deepEqual(await cut(), []);
+    await swipe(tab, [360, 60], -40); // below the line between Amsterdam and Tokyo
+    assert.deepEqual([await cut(), await scrolled()], [['0-1'], after]);
+    assert.deepEqual(tab.errors, []);
+    await tab.context().close();
+  });
+}
+
+export async function checkStranger(check, open) {
+  await checkAgreement(check, open);
+  await checkQueries(check, open);
+  await checkWords(check, open);
+  await checkPhone(check, open);
+}
