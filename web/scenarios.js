@@ -11,7 +11,7 @@ const SCENARIOS = [
       [65, 'heron is added at Lima and stays there.'],
       [95, 'The stream ends. Three digests become equal; the digest of Lima differs.'],
       [130, 'The lines are healed. Deltas carry what each side lacks.'],
-      [175, 'All replicas are equal. No key was lost, and no removed key reappeared.'],
+      [155, 'All replicas are equal. No key was lost, and no removed key reappeared.'],
     ],
   },
   {
@@ -36,8 +36,8 @@ const SCENARIOS = [
       [50, 'Lima is backed up while it has swift.'],
       [58, 'swift is removed at Amsterdam, then heron is added at Oslo. Both changes reach all replicas.'],
       [115, 'Lima is restored from its backup: it has swift again, and heron “not yet”.'],
-      [134, 'Lima refuses deltas that are based on its later state, and gets a whole state.'],
-      [165, 'Lima agrees again. swift stayed removed at all other replicas.'],
+      [124, 'Lima is a new incarnation of the replica: it gets a whole state, no delta that is based on its later one.'],
+      [142, 'Lima agrees again. swift stayed removed at all other replicas.'],
     ],
   },
   {
@@ -50,7 +50,7 @@ const SCENARIOS = [
       [50, 'heron and kite are added elsewhere.'],
       [90, 'The stream ends; the three other replicas become equal.'],
       [120, 'Tokyo starts. It has swift still, sends it, and gets the others’ keys.'],
-      [175, 'All digests are equal, and no key was lost.'],
+      [155, 'All replicas are equal, and no key was lost.'],
     ],
   },
   {
@@ -62,7 +62,7 @@ const SCENARIOS = [
       [20, 'Now half of all messages are lost, half are duplicated, and they arrive up to 40 ticks late.'],
       [40, 'swift is added at Amsterdam and heron at Oslo. They spread slowly.'],
       [130, 'The stream ends. What is lost is sent again; a duplicate changes nothing.'],
-      [330, 'A delta may be lost, duplicated and reordered: the digests become equal all the same.'],
+      [200, 'A delta may be lost, duplicated and reordered: the digests become equal all the same.'],
     ],
   },
   {

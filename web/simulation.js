@@ -368,7 +368,8 @@ class World {
   }
 
   take(message) {
-    const replica = this.replicas[message.to], fits = message.base === null || message.base === replica.incarnation;
+    const replica = this.replicas[message.to], peer = this.peer(replica, message.from), fits = message.base === null || message.base === replica.incarnation;
+    if (Number(message.author) > Number(peer.incarnation ?? 0)) Object.assign(peer, { ...UNSENT, incarnation: message.author }); // it was restored
     if (fits) {
       const changed = replica.filter.merge(message.bytes);
       replica.exact.merge(message.exact);

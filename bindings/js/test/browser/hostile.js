@@ -207,7 +207,7 @@ const storm = async ([seed, milliseconds]) => {
 
 async function checkStorm(check, open) {
   const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31), each = 1000 * Number(process.env.SECONDS ?? (long ? 60 : 12)) / MODES.length;
-  await check(`random acts, seed ${seed}: no exception, lost 0, came back 0, in every mode`, async () => {
+  await check(`random acts, seed ${seed}: no exception, lost 0, reappeared 0, in every mode`, async () => {
     for (const mode of MODES) {
       const tab = await open(`#mode=${mode}&replicas=${3 + (seed % 3)}&seed=${seed}`);
       const { done, lost, returned, ...rest } = await tab.evaluate(storm, [seed, each]);
