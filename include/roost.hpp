@@ -314,9 +314,24 @@ class Filter : public Owner<Filter, BasicFilter>
     /* With the default configuration but for these; ROOST_ORCUCKOO has removal. */
     static Result<Filter> create(std::uint64_t capacity, roost_kind kind = ROOST_BLOOM) noexcept
     {
+        return create(capacity, roost_config_default().fpr, kind);
+    }
+    static Result<Filter> create(std::uint64_t capacity, double fpr, roost_kind kind = ROOST_BLOOM) noexcept
+    {
         roost_config config = roost_config_default();
         config.capacity = capacity;
+        config.fpr = fpr;
         config.kind = kind;
+        return create(config);
+    }
+    /* One that grows, as `roost create` makes it without a capacity. */
+    static Result<Filter> growing(roost_kind kind = ROOST_CUCKOO, double fpr = roost_config_default().fpr) noexcept
+    {
+        roost_config config = roost_config_default();
+        config.kind = kind;
+        config.fpr = fpr;
+        config.scalable = true;
+        config.capacity = kind == ROOST_BLOOM ? 10000 : 0; /* of its first table */
         return create(config);
     }
 };

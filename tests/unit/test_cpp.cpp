@@ -398,6 +398,20 @@ static void test_reconcile()
           roost::Reconcile::responder("x").status() == ROOST_PROTOCOL);
 }
 
+static void test_ways_to_create()
+{
+    roost::Filter precise = taken(roost::Filter::create(1000, 0.001, ROOST_CUCKOO));
+    const roost_config *config = roost_filter_get_config(precise.get());
+    CHECK(config->capacity == 1000 && config->fpr == 0.001 && config->kind == ROOST_CUCKOO && !config->scalable);
+    for (roost_kind kind : {ROOST_BLOOM, ROOST_CUCKOO, ROOST_ORCUCKOO}) {
+        roost::Filter growing = taken(roost::Filter::growing(kind, 0.05));
+        config = roost_filter_get_config(growing.get());
+        CHECK(config->kind == kind && config->scalable && config->fpr == 0.05);
+    }
+    CHECK(roost_filter_get_config(taken(roost::Filter::growing()).get())->kind == ROOST_CUCKOO);
+    CHECK(!roost::Filter::create(0) && !roost::Filter::create(1000, 2.0));
+}
+
 static void test_windows()
 {
     const roost::Time noon(12h);
@@ -534,6 +548,7 @@ int main()
     test_replication();
     test_streams();
     test_reconcile();
+    test_ways_to_create();
     test_windows();
     test_shared();
     test_files();
