@@ -36,7 +36,7 @@ static bool remember_for_ten_minutes()
         return false;
     }
     roost::Time time = roost::now();
-    auto first = window->add("request 17", time), again = window->add("request 17", time + 1s);
+    auto first = window->seen("request 17", time), again = window->seen("request 17", time + 1s);
     if (!first || !again)
         return false;
     std::cout << "seen " << *first << ", then " << *again << "; an hour later "
