@@ -119,16 +119,16 @@ static bool open_named(struct shards *shards, struct server_name *name, const ch
 
 bool shards_open(struct shards **place, const char *url, const struct shards_options *options)
 {
+    struct shards *shards = *place = calloc(1, sizeof *shards);
+    if (!shards)
+        return complain_plainly("no memory");
     struct server_name name;
     struct secrets *secrets = secrets_read(options->server.password_file);
-    struct shards *shards = *place = calloc(1, sizeof *shards);
-    bool fine = shards || complain_plainly("no memory");
-    fine = fine && ((server_name_read(&name, url) && name.path_size > 0) || complain("redis://", WHAT_A_FILTER_IS));
+    bool fine = (server_name_read(&name, url) && name.path_size > 0) || complain("redis://", WHAT_A_FILTER_IS);
     fine = fine && secrets && (secrets_complete(secrets, &name) || complain_plainly("no memory"));
     fine = fine && open_named(shards, &name, url, options);
     secrets_free(secrets);
-    if (shards)
-        server_name_release(&name);
+    server_name_release(&name);
     return fine;
 }
 
