@@ -1,7 +1,7 @@
 /*
  * Batches. Keys come from two places:
  *
- *     iterable    list, tuple, generator ...    up to 1,024 objects are made to keys with the GIL; then the call,
+ *     iterable    list, tuple, generator ...    up to 1,024 objects become keys with the GIL; then the call,
  *                                               without it
  *     array       array.array, numpy ...        read where they are, all of it without the GIL (array.c)
  *
@@ -95,6 +95,12 @@ static bool hold_number(struct block *block, PyObject *object)
     return true;
 }
 
+/* Whether the key of an object is had without Python code: its type is one of these and no subclass. */
+static bool is_plain(PyObject *object)
+{
+    return PyUnicode_CheckExact(object) || PyLong_CheckExact(object) || PyBytes_CheckExact(object);
+}
+
 /* Takes the reference. */
 static bool put_object(struct block *block, PyObject *object)
 {
@@ -148,35 +154,59 @@ static void fetch_soon(PyObject *object)
     __builtin_prefetch((const char *)object + CACHE_LINE);
 }
 
-/* A borrowed reference of a list, which may change meanwhile, or of a tuple; NULL behind its end. */
-static PyObject *item_of(const struct objects *objects, Py_ssize_t place)
+/* Borrowed references of the next objects of a list or a tuple, as many as a block has room for. A list is asked anew
+   for each block: it may change meanwhile. */
+static size_t gather(const struct objects *objects, PyObject **items, size_t room)
 {
+    Py_ssize_t size = objects->list ? PyList_Size(objects->list) : PyTuple_Size(objects->tuple);
+    size_t left = size > objects->next ? (size_t)(size - objects->next) : 0, count = left < room ? left : room;
     if (objects->list)
-        return place < PyList_Size(objects->list) ? PyList_GetItem(objects->list, place) : NULL;
-    return place < PyTuple_Size(objects->tuple) ? PyTuple_GetItem(objects->tuple, place) : NULL;
+        for (size_t i = 0; i < count; i++)
+            items[i] = PyList_GetItem(objects->list, objects->next + (Py_ssize_t)i);
+    else
+        for (size_t i = 0; i < count; i++)
+            items[i] = PyTuple_GetItem(objects->tuple, objects->next + (Py_ssize_t)i);
+    return count;
 }
 
-/* A new reference, or NULL at the end or with an exception. */
-static PyObject *objects_next(struct objects *objects)
+/* Puts gathered objects until one is not plain: making its key may run code that changes the list. */
+static bool put_gathered(struct block *block, struct objects *objects, PyObject **items, size_t count)
 {
-    if (objects->iterator)
-        return PyIter_Next(objects->iterator);
-    PyObject *object = item_of(objects, objects->next), *ahead = item_of(objects, objects->next + AHEAD);
-    if (ahead)
-        fetch_soon(ahead);
-    objects->next += object != NULL;
-    Py_XINCREF(object);
-    return object;
+    bool fine = true, plain = true;
+    for (size_t i = 0; i < count && fine && plain; i++) {
+        if (i + AHEAD < count)
+            fetch_soon(items[i + AHEAD]);
+        plain = is_plain(items[i]);
+        objects->next++;
+        Py_INCREF(items[i]);
+        fine = put_object(block, items[i]);
+    }
+    return fine;
+}
+
+static bool fill_from_sequence(struct block *block, struct objects *objects)
+{
+    PyObject **items = block->held; /* those behind the objects that are held already */
+    bool fine = true;
+    size_t count;
+    while (fine && (count = gather(objects, items + block->count, KEYS_AT_ONCE - block->count)) > 0)
+        fine = put_gathered(block, objects, items + block->count, count);
+    return fine;
+}
+
+static bool fill_from_iterator(struct block *block, PyObject *iterator)
+{
+    PyObject *object;
+    while (block->count < KEYS_AT_ONCE && (object = PyIter_Next(iterator)))
+        if (!put_object(block, object))
+            return false;
+    return !PyErr_Occurred();
 }
 
 /* False with an exception; an empty block is the end. */
 static bool fill_block(struct block *block, struct objects *objects)
 {
-    PyObject *object;
-    while (block->count < KEYS_AT_ONCE && (object = objects_next(objects)))
-        if (!put_object(block, object))
-            return false;
-    return !PyErr_Occurred();
+    return objects->iterator ? fill_from_iterator(block, objects->iterator) : fill_from_sequence(block, objects);
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */

@@ -303,9 +303,6 @@ class Iterables(unittest.TestCase):
     def test_list_that_shrinks(self):
         keys = [str(i) for i in range(100)]
 
-        class Clears(str):
-            pass
-
         class Number:
             def __index__(self):
                 keys.clear()
@@ -313,6 +310,19 @@ class Iterables(unittest.TestCase):
 
         keys[50] = Number()
         self.assertEqual(roost.Filter().update(keys), 51)
+
+    def test_list_whose_objects_are_replaced(self):
+        keys = [str(i) for i in range(3000)]
+
+        class Replaces:
+            def __index__(self):
+                keys[1000:] = ["new"] * 5  # and the old ones are freed
+                return 1
+
+        keys[999] = Replaces()
+        seen = roost.Filter()
+        self.assertEqual(seen.update(keys), 1001)
+        self.assertTrue("new" in seen and "998" in seen and "1000" not in seen)
 
     def test_closed_by_its_iterable(self):
         seen = roost.Filter()
