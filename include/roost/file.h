@@ -32,7 +32,8 @@
  * Ownership. The file owns its filter. One filter belongs to one file, so that no two files become the same replica.
  *
  * Threads. A roost_file is used by one thread at a time. Locks are flock() locks on the file itself: they exclude other
- * processes, and other roost_file objects of the same process.
+ * processes, and other roost_file objects of the same process. A child that was forked shares the locks of its parent;
+ * it cannot save (ROOST_BUSY) before it has unlocked the file and locked it again.
  */
 #ifndef ROOST_FILE_H
 #define ROOST_FILE_H

@@ -16,6 +16,10 @@
  * that takes a plain `roost_filter *` needs the filter for itself. Two filters share nothing that changes. The same
  * holds for every other object of the library.
  *
+ * Forks: a process that was forked has its own copy of every filter. The copy becomes a replica of its own before it
+ * changes, as a clone is one: the child takes another actor, and cursors from before the fork get the whole state. Fork
+ * while no other thread is inside a call.
+ *
  * Ownership: what `new`, `clone` and `decode` return belongs to the caller, who frees it with `free`; a buffer that a
  * call fills, with roost_buffer_release. No call keeps a pointer to what it is given, unless its description says so.
  * Where a call fails, the objects and buffers that it would have returned are NULL or empty.

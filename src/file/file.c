@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "../base/entropy.h"
+#include "../base/process.h"
 #include "../filter/configuration.h"
 #include "../frame/frame.h"
 #include "contents.h"
@@ -28,6 +29,7 @@ struct roost_file {
     roost_environment environment; /* complete */
     struct atomic_file place;
     bool locked;
+    uint32_t process; /* by which it is locked */
     roost_filter *filter;
     struct peer_cursors peers;
     roost_replica_status replica;
@@ -110,6 +112,7 @@ static roost_status lock_file(roost_file *file, roost_lock lock, bool wait)
         return fail_with(file, ROOST_INVALID, file->locked ? "locked already" : NULL);
     roost_status status = atomic_file_open(&file->place, lock, wait);
     file->locked = status == ROOST_OK;
+    file->process = process_number;
     return status;
 }
 
@@ -431,9 +434,12 @@ static roost_status save_image(roost_file *file, struct image *image)
     return status;
 }
 
+/* A process and its child share a lock that was taken before the fork, and would overwrite each other's work. */
 static roost_status check_writable(roost_file *file)
 {
     forget_failure(file);
+    if (file->locked && file->process != process_number)
+        return fail_with(file, ROOST_BUSY, "locked by the process that this one was forked from");
     return file->locked && file->place.exclusive ? ROOST_OK : fail_with(file, ROOST_INVALID, "not locked for writing");
 }
 

@@ -7,6 +7,7 @@
  */
 #include "configuration.h"
 #include "importing.h"
+#include "inherited.h"
 #include "roost/incremental.h"
 
 #include <string.h>
@@ -410,7 +411,7 @@ roost_status roost_filter_transfer_shares(roost_filter *filter, bool *changed)
 
 uint64_t roost_filter_get_actor(const roost_filter *filter)
 {
-    return filter->kind->replica.actor ? filter->kind->replica.actor(filter) : 0;
+    return filter->kind->replica.actor && !is_inherited(filter) ? filter->kind->replica.actor(filter) : 0;
 }
 
 roost_status roost_filter_compare(const roost_filter *filter, roost_order *order, const roost_filter *other)

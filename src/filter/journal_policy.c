@@ -9,6 +9,7 @@
  */
 #include "journal_policy.h"
 #include "importing.h"
+#include "inherited.h"
 
 #include "../base/entropy.h"
 
@@ -83,6 +84,7 @@ static bool extend(struct journal *journal)
 roost_status begin_journal(roost_filter *filter)
 {
     uint64_t incarnation, room;
+    leave_inherited(filter);
     if (journal_is_on(filter->journal))
         return ROOST_OK;
     room = least(least(FIRST_CHANGES, most_changes(filter)), changes_in(bytes_left(filter)));

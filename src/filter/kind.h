@@ -365,6 +365,7 @@ struct roost_filter {
     uint8_t table;           /* which one; 0 outside series */
     bool in_series;
     uint8_t own_at;            /* where its struct filter_own is, in words; 0: it is slim and has none */
+    uint32_t process;          /* in which its actor and its journal began (inherited.h) */
     struct imported *imported; /* NULL: none (importing.h). State, beside that of the kind */
 };
 

@@ -5,6 +5,7 @@
 #include "frame.h"
 
 #include "../base/hash.h"
+#include "../filter/inherited.h"
 #include "../filter/journal_policy.h"
 
 #define REPLICA_VERSION 1
@@ -107,7 +108,7 @@ roost_status roost_filter_save_replica(const roost_filter *filter, roost_buffer 
 {
     struct bit_writer writer;
     bit_writer_init(&writer, filter->environment.allocator);
-    bool anything = roost_filter_get_actor(filter) != 0 || journal_is_on(filter->journal);
+    bool anything = !is_inherited(filter) && (roost_filter_get_actor(filter) != 0 || journal_is_on(filter->journal));
     if (anything) {
         write_byte(&writer, REPLICA_VERSION);
         if (filter->kind->replica.write)
@@ -145,6 +146,7 @@ roost_status roost_filter_restore_replica(roost_filter *filter, const void *byte
 {
     if (size == 0)
         return ROOST_OK;
+    leave_inherited(filter);
     if (roost_filter_get_actor(filter) != 0 || journal_is_on(filter->journal))
         return ROOST_INVALID;
     roost_status status = read_replica(filter, bytes, size);

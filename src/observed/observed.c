@@ -228,6 +228,7 @@ bool observed_is_bottom(const roost_filter *filter)
 /* Numbers are the same in a copy. */
 void observed_take_over(roost_filter *copy, const roost_filter *original)
 {
+    copy->process = original->process;
     as_observed(copy)->actor = as_const_observed(original)->actor;
     as_observed(copy)->number = as_const_observed(original)->number;
     as_observed(copy)->counter = as_const_observed(original)->counter;

@@ -6,7 +6,7 @@
 #ifndef OBSERVED_OBSERVED_H
 #define OBSERVED_OBSERVED_H
 
-#include "../filter/kind.h"
+#include "../filter/inherited.h"
 #include "../base/hash.h"
 #include "../base/sort.h"
 #include "../causal/actors.h"
@@ -214,6 +214,7 @@ roost_status prepare_actor(struct observed *filter, bool fresh);
 /* Ensures that there is an actor that can make one more dot, and room for the dot in the causal context. */
 static inline roost_status ready_actor(struct observed *filter)
 {
+    leave_inherited(&filter->base);
     bool fresh = filter->actor == 0 || filter->counter >= filter->most_counter;
     if (__builtin_expect(fresh || filter->causal.count == filter->causal.room, 0))
         return prepare_actor(filter, fresh);

@@ -22,7 +22,8 @@ static ALWAYS_INLINE uint64_t key_in_set(const struct orcuckoo *filter, struct p
 /* The actor has the dot that comes next, and a slot may carry it. */
 static ALWAYS_INLINE bool is_ready(const struct observed *observed)
 {
-    return __builtin_expect(continues_run(observed) && observed->counter < observed->most_counter, 1) &&
+    return !is_inherited(&observed->base) &&
+           __builtin_expect(continues_run(observed) && observed->counter < observed->most_counter, 1) &&
            __builtin_expect(observed->actors.list[observed->number].index != NO_INDEX, 1);
 }
 

@@ -44,6 +44,7 @@
 #include <string.h>
 
 #include "../filter/configuration.h"
+#include "../filter/inherited.h"
 #include "../cuckoo/cuckoo_size.h"
 #include "../cuckoo/cuckoo_table.h"
 #include "../base/entropy.h"
@@ -469,6 +470,7 @@ static roost_status ready_quota(struct series *series)
 {
     if (series->table_kind->table.elements)
         return ROOST_OK;
+    leave_inherited(&series->base);
     if (!series->actor && !entropy_number(&series->base.environment.common->entropy, &series->actor))
         return ROOST_EXHAUSTED;
     return quota_reserve(&series->quota, &series->base.environment.allocator, 2) ? ROOST_OK : ROOST_NO_MEMORY;
@@ -904,6 +906,7 @@ static roost_status series_transfer_shares(roost_filter *filter, bool *gave)
 {
     struct series *series = as_series(filter);
     struct table_plan plan;
+    leave_inherited(filter);
     if (series->table_kind->table.elements ||
         !series->actor) /* a replica that never added has no share: mirrors must not use them up */
         return ROOST_OK;

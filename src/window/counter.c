@@ -26,6 +26,7 @@
 #include <assert.h>
 
 #include "../base/entropy.h"
+#include "../filter/inherited.h"
 
 uint64_t counter_actor(const roost_filter *filter)
 {
@@ -59,6 +60,7 @@ static roost_status prepare_entry(struct window *window, struct tally_entry *ent
 {
     const roost_environment *environment = &window->own.environment;
     __int128 value = tally_value(&window->tally) + amount;
+    leave_inherited(&window->base);
     uint64_t actor = window->actor;
     if (value > INT64_MAX || value < INT64_MIN || amount == INT64_MIN)
         return ROOST_OVERFLOW;

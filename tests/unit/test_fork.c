@@ -1,0 +1,255 @@
+/*
+ * A fork copies filters, with their actors and journals. Parent and child go on, and are two replicas: no dot, no share
+ * and no cursor of one of them is ever taken for one of the other.
+ */
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TIME UINT64_C(1700000000000000)
+
+enum { BEFORE = 100, MORE = 40, KINDS = 9 };
+
+static roost_config config_of(unsigned number)
+{
+    roost_config config = roost_config_default();
+    config.capacity = 1000;
+    switch (number) {
+    case 0:
+        return orcuckoo_config(24, 64, false, 1000);
+    case 1:
+        return orcuckoo_config(8, 32, true, 1000);
+    case 2: /* Bloom filters of fixed size and series of them */
+    case 3:
+        config.scalable = number == 3;
+        return config;
+    case 4:
+        config = roost_window_config_default(ROOST_COUNTER, UINT64_C(3600000000));
+        config.capacity = 1000;
+        return config;
+    default: /* 5 and 6: with removal, of which 6 is remove-wins; 7: a multiset; 8: without removal */
+        config.kind = number == 8 ? ROOST_CUCKOO : ROOST_ORCUCKOO;
+        config.scalable = true;
+        config.capacity = 0;
+        config.semantics = number == 6 ? ROOST_REMOVE_WINS : ROOST_ADD_WINS;
+        config.multiset = number == 7;
+        return config;
+    }
+}
+
+static bool has_actor(unsigned number)
+{
+    return number != 2 && number != 8;
+}
+
+static void put(roost_filter *filter, uint64_t from, uint64_t count)
+{
+    for (uint64_t key = from; key < from + count; key++) {
+        if (roost_filter_get_config(filter)->kind == ROOST_COUNTER)
+            assert_ok(roost_counter_increment(filter, NULL, NULL, &key, sizeof key, 1, TIME));
+        else
+            assert_ok(roost_filter_add(filter, NULL, &key, sizeof key));
+    }
+}
+
+static void assert_has(const roost_filter *filter, uint64_t count)
+{
+    int64_t value;
+    if (roost_filter_get_config(filter)->kind == ROOST_COUNTER) {
+        assert_ok(roost_counter_get_value(filter, &value));
+        assert_int_equal(value, count);
+        return;
+    }
+    for (uint64_t key = 0; key < count; key++)
+        assert_true(roost_filter_contains(filter, &key, sizeof key));
+    assert_ok(roost_filter_check(filter));
+}
+
+/* ---- what a child sends ------------------------------------------------------------------------------------------ */
+
+struct message {
+    roost_cursor cursor;
+    uint64_t inherited, actor; /* when it began, and after its additions */
+    uint64_t saved;            /* bytes of the replica that it inherited */
+    uint64_t size;
+    uint8_t frame[1 << 16];
+};
+
+static void send_all(int end, const void *bytes, size_t size)
+{
+    for (ssize_t done; size > 0; bytes = (const uint8_t *)bytes + done, size -= (size_t)done)
+        if ((done = write(end, bytes, size)) <= 0)
+            _exit(1);
+}
+
+static void live_as_child(roost_filter *filter, uint64_t from, uint64_t count, int end)
+{
+    static struct message message;
+    roost_buffer frame, replica;
+    message.inherited = roost_filter_get_actor(filter);
+    assert_ok(roost_filter_save_replica(filter, &replica));
+    message.saved = replica.size;
+    put(filter, from, count);
+    message.actor = roost_filter_get_actor(filter);
+    assert_ok(roost_filter_get_cursor(filter, &message.cursor));
+    assert_ok(roost_filter_encode(filter, &frame));
+    message.size = frame.size;
+    memcpy(message.frame, frame.data, frame.size < sizeof message.frame ? frame.size : 0);
+    send_all(end, &message, sizeof message);
+    _exit(0);
+}
+
+/* Adds keys in a forked process, and returns what that says. */
+static struct message *message_of_child(roost_filter *filter, uint64_t from, uint64_t count)
+{
+    int ends[2], status;
+    struct message *message = calloc(1, sizeof *message);
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        live_as_child(filter, from, count, ends[1]);
+    close(ends[1]);
+    for (size_t done = 0; done < sizeof *message;) {
+        ssize_t some = read(ends[0], (uint8_t *)message + done, sizeof *message - done);
+        assert_true(some > 0);
+        done += (size_t)some;
+    }
+    close(ends[0]);
+    assert_true(waitpid(child, &status, 0) == child && status == 0 && message->size <= sizeof message->frame);
+    return message;
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
+
+static void merge_with_child(unsigned number, bool journalled)
+{
+    const roost_config config = config_of(number);
+    roost_filter *parent = new_filter(&config), *child;
+    roost_cursor cursor;
+    put(parent, 0, BEFORE);
+    if (journalled)
+        assert_ok(roost_filter_get_cursor(parent, &cursor));
+    uint64_t actor = roost_filter_get_actor(parent);
+    struct message *message = message_of_child(parent, BEFORE, MORE);
+    put(parent, BEFORE + MORE, MORE);
+    assert_int_equal(roost_filter_get_actor(parent), actor);
+    assert_true(message->inherited == 0 && message->saved == 0);
+    assert_int_equal(message->actor != 0, has_actor(number));
+    assert_true(message->actor == 0 || message->actor != actor);
+    assert_ok(roost_filter_decode(&child, message->frame, message->size, NULL));
+    assert_ok(roost_filter_merge(child, NULL, parent));
+    assert_ok(roost_filter_merge(parent, NULL, child));
+    assert_true(roost_filter_equal(parent, child));
+    assert_has(parent, BEFORE + 2 * MORE);
+    FREE_ALL(parent, child);
+    free(message);
+}
+
+static void a_child_is_another_replica(void **state)
+{
+    (void)state;
+    for (unsigned number = 0; number < KINDS; number++)
+        for (int journalled = 0; journalled < 2; journalled++)
+            merge_with_child(number, journalled);
+}
+
+/* The parent has as many changes since the fork as the child, and others. */
+static void a_cursor_of_a_child_is_none_of_its_parent(void **state)
+{
+    (void)state;
+    for (unsigned number = 0; number < KINDS; number++) {
+        const roost_config config = config_of(number);
+        roost_filter *parent = new_filter(&config), *peer;
+        roost_cursor cursor;
+        roost_buffer delta;
+        put(parent, 0, BEFORE);
+        assert_ok(roost_filter_get_cursor(parent, &cursor));
+        struct message *message = message_of_child(parent, BEFORE, MORE);
+        put(parent, BEFORE + MORE, MORE);
+        assert_ok(roost_filter_decode(&peer, message->frame, message->size, NULL));
+        assert_ok(roost_filter_encode_delta(parent, &delta, &cursor, &message->cursor));
+        assert_ok(roost_filter_merge_frame(peer, NULL, delta.data, delta.size));
+        assert_has(peer, BEFORE + 2 * MORE);
+        roost_buffer_release(&delta);
+        FREE_ALL(parent, peer);
+        free(message);
+    }
+}
+
+static void a_filter_made_in_a_child_keeps_its_replica(void **state)
+{
+    (void)state;
+    int status;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        const roost_config config = config_of(0);
+        roost_filter *filter = new_filter(&config);
+        roost_cursor first, second;
+        put(filter, 0, 1);
+        uint64_t actor = roost_filter_get_actor(filter);
+        assert_ok(roost_filter_get_cursor(filter, &first));
+        put(filter, 1, 10);
+        assert_ok(roost_filter_get_cursor(filter, &second));
+        _exit(!(actor != 0 && roost_filter_get_actor(filter) == actor && first.incarnation == second.incarnation));
+    }
+    assert_true(waitpid(child, &status, 0) == child && status == 0);
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+static roost_file *opened(const char *path, bool is_new)
+{
+    const roost_config config = config_of(0);
+    roost_file *file;
+    assert_ok(roost_file_new(&file, path, NULL));
+    assert_ok(roost_file_lock(file, ROOST_LOCK_EXCLUSIVE));
+    if (is_new)
+        roost_file_set_filter(file, new_filter(&config));
+    else
+        assert_ok(roost_file_load(file, NULL));
+    return file;
+}
+
+/* The lock came along, and does not keep the two apart. */
+static void a_file_belongs_to_the_process_that_locked_it(void **state)
+{
+    char path[] = "/tmp/roost-fork-XXXXXX";
+    int status;
+    (void)state;
+    close(mkstemp(path));
+    roost_file *file = opened(path, true);
+    put(roost_file_get_filter(file), 0, BEFORE);
+    assert_ok(roost_file_save(file));
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        put(roost_file_get_filter(file), BEFORE, MORE);
+        bool refused = roost_file_save(file) == ROOST_BUSY && strstr(roost_file_get_error(file), "forked");
+        roost_file_unlock(file);
+        _exit(!(refused && roost_file_try_lock(file, ROOST_LOCK_EXCLUSIVE) == ROOST_BUSY));
+    }
+    assert_true(waitpid(child, &status, 0) == child && status == 0);
+    put(roost_file_get_filter(file), BEFORE, 2 * MORE);
+    assert_ok(roost_file_save(file));
+    roost_file_free(file);
+    file = opened(path, false);
+    assert_has(roost_file_get_filter(file), BEFORE + 2 * MORE);
+    roost_file_free(file);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_child_is_another_replica),
+        cmocka_unit_test(a_cursor_of_a_child_is_none_of_its_parent),
+        cmocka_unit_test(a_filter_made_in_a_child_keeps_its_replica),
+        cmocka_unit_test(a_file_belongs_to_the_process_that_locked_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
