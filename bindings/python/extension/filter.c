@@ -297,7 +297,7 @@ static PyType_Slot slots[] = {
 };
 
 static PyType_Spec spec = {
-    "roost._roost.Filter", sizeof(struct replica), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots,
+    "roost._roost.Filter", SUBTYPE_BYTES, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots,
 };
 
 bool filter_add_type(PyObject *module)

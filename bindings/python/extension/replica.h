@@ -21,6 +21,10 @@ struct replica {
 
 extern PyTypeObject *replica_type, *filter_type, *window_type, *counter_type;
 
+/* Bytes of a Filter, Window or Counter: a word more than a Replica. So each has a layout of its own, and Python refuses
+   classes that derive from two of them, and `filter.__class__ = roost.Window`. The library asserts kinds. */
+#define SUBTYPE_BYTES (sizeof(struct replica) + sizeof(void *))
+
 static inline struct replica *as_replica(PyObject *object)
 {
     return (struct replica *)object;

@@ -226,7 +226,7 @@ static PyType_Slot window_slots[] = {
 };
 
 static PyType_Spec window_spec = {
-    "roost._roost.Window", sizeof(struct replica), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, window_slots,
+    "roost._roost.Window", SUBTYPE_BYTES, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, window_slots,
 };
 
 static PyMethodDef counter_methods[] = {
@@ -249,7 +249,7 @@ static PyType_Slot counter_slots[] = {
 };
 
 static PyType_Spec counter_spec = {
-    "roost._roost.Counter", sizeof(struct replica), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, counter_slots,
+    "roost._roost.Counter", SUBTYPE_BYTES, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, counter_slots,
 };
 
 bool window_add_types(PyObject *module)

@@ -90,6 +90,23 @@ class Lattice(unittest.TestCase):
         with self.assertRaises(TypeError):
             hash(one)
 
+    def test_kinds_are_apart(self):
+        """An object never gets the methods of another kind, whose calls the library asserts."""
+        for one, other in ((roost.Filter, roost.Window), (roost.Window, roost.Counter), (roost.Filter, roost.Counter)):
+            for bases in ((one, other), (one.__mro__[-3], other.__mro__[-3])):
+                with self.assertRaisesRegex(TypeError, "lay-?out"):
+                    type("Both", bases, {})
+        seen = roost.Filter()
+        for other in (roost.Window, roost.Counter, roost.Replica):
+            with self.assertRaisesRegex(TypeError, "layout differs"):
+                seen.__class__ = other
+
+        class Seen(roost.Filter):
+            __slots__ = ()
+
+        seen.__class__ = Seen
+        self.assertTrue(seen.add("swift"))
+
     def test_unsupported(self):
         for options in ({"capacity": 9}, {}):
             seen = roost.Filter(**options)
