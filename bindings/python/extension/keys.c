@@ -12,6 +12,7 @@
  * an array of numbers consists of: an array needs no conversion (batch.c).
  *
  * A float, a tuple or None is no key: there would be several ways to write it as bytes, and other programs have theirs.
+ * The same holds for a number with a buffer, as numpy's and those of ctypes are: it is a key if it has __index__.
  *
  * The usual types are found by a comparison of pointers, and no object is made for a key: a str that is ASCII has its
  * UTF-8 inside, others keep theirs once it was made.
@@ -19,12 +20,13 @@
 #include "keys.h"
 
 #include <endian.h>
+#include <string.h>
 
 bool refuse_key(PyObject *object)
 {
     PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__name__");
     if (name)
-        PyErr_Format(PyExc_TypeError, "a key is str, int, bytes or another buffer, not %U", name);
+        PyErr_Format(PyExc_TypeError, "a key is str, int, bytes or another buffer, not %S", name); /* a metaclass may say anything */
     Py_XDECREF(name);
     return false;
 }
@@ -74,25 +76,38 @@ static bool bytes_key(struct key *key, PyObject *object)
     return true;
 }
 
-static bool buffer_key(struct key *key, PyObject *object)
-{
-    if (!PyObject_CheckBuffer(object))
-        return refuse_key(object);
-    if (PyObject_GetBuffer(object, &key->buffer, PyBUF_SIMPLE) < 0) {
-        key->buffer.obj = NULL;
-        return false;
-    }
-    key->bytes = (roost_bytes){key->buffer.buf, (size_t)key->buffer.len};
-    return true;
-}
-
-/* An array has __index__ as well, which it refuses unless it is one number. */
 static bool index_key(struct key *key, PyObject *object)
 {
+    if (!PyIndex_Check(object))
+        return refuse_key(object);
     PyObject *number = PyNumber_Index(object);
     bool fine = number && number_key(key, number);
     Py_XDECREF(number);
     return fine;
+}
+
+/* A buffer without dimensions whose item is a number: numpy.int32(5), numpy.float64(2.5), ctypes.c_int(5). */
+static bool is_one_number(const Py_buffer *buffer)
+{
+    const char *format = buffer->format ? buffer->format : "B";
+    format += strchr("<>=@!", *format) && *format;
+    return buffer->ndim == 0 && strchr("?bBhHiIlLqQnNefdgZ", *format);
+}
+
+/* One number is a key by its __index__, as it is without a buffer, or none: its bytes would be another key than the
+   number. */
+static bool buffer_key(struct key *key, PyObject *object)
+{
+    if (PyObject_GetBuffer(object, &key->buffer, PyBUF_ND | PyBUF_FORMAT) < 0) {
+        key->buffer.obj = NULL;
+        return false;
+    }
+    if (is_one_number(&key->buffer)) {
+        PyBuffer_Release(&key->buffer);
+        return index_key(key, object);
+    }
+    key->bytes = (roost_bytes){key->buffer.buf, (size_t)key->buffer.len};
+    return true;
 }
 
 static bool unusual_key(struct key *key, PyObject *object)
@@ -101,7 +116,7 @@ static bool unusual_key(struct key *key, PyObject *object)
         return key_of_text(&key->bytes, object);
     if (PyBytes_Check(object))
         return bytes_key(key, object);
-    return PyIndex_Check(object) ? index_key(key, object) : buffer_key(key, object);
+    return PyObject_CheckBuffer(object) ? buffer_key(key, object) : index_key(key, object);
 }
 
 bool key_get(struct key *key, PyObject *object)

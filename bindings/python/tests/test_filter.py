@@ -56,7 +56,7 @@ class Keys(unittest.TestCase):
 
     def test_refused(self):
         seen = roost.Filter()
-        for key in (1.5, None, ("a",), {}, object(), [1], 1j):
+        for key in (1.5, None, ("a",), {}, object(), [1], 1j, ctypes.c_int(5), ctypes.c_double(5)):
             for call in (seen.add, seen.__contains__, roost.key_bytes, lambda key: seen.update(["before", key])):
                 with self.assertRaisesRegex(TypeError, "a key is str, int, bytes or another buffer, not"):
                     call(key)
@@ -74,6 +74,37 @@ class Keys(unittest.TestCase):
         with self.assertRaises(BufferError):
             seen.add(memoryview(b"swiftswift")[::2])
         self.assertEqual(len(seen), 0)
+
+    def test_name_that_is_no_text(self):
+        class Meta(type):
+            __name__ = property(lambda cls: 5)
+
+        for call in (roost.Filter().add, lambda key: roost.Filter().update([key])):
+            with self.assertRaisesRegex(TypeError, "not 5"):
+                call(Meta("Nameless", (), {})())
+
+    def test_buffers(self):
+        class Pair(ctypes.Structure):
+            _fields_ = [("a", ctypes.c_uint16), ("b", ctypes.c_uint16)]
+
+        self.assertEqual(roost.key_bytes(Pair(1, 2)), b"\1\0\2\0")
+        self.assertEqual(roost.key_bytes((ctypes.c_ubyte * 3)(1, 2, 3)), b"\1\2\3")
+        self.assertEqual(roost.key_bytes(array.array("H", [1, 2])), b"\1\0\2\0")
+        self.assertEqual(roost.key_bytes(memoryview(b"swiftheron").cast("B", (2, 5))), b"swiftheron")
+
+    @needs_numpy
+    def test_numpy(self):
+        """A number of numpy is the key that the same number of Python is, or none; an array is its bytes."""
+        for number in (numpy.int8(-5), numpy.uint64(2**64 - 1), numpy.int32(7), numpy.array(9)):
+            self.assertEqual(roost.key_bytes(number), roost.key_bytes(int(number)))
+        for number in (numpy.float64(5), numpy.float32(5), numpy.float16(5), numpy.complex128(5), numpy.array(5.0)):
+            with self.assertRaises(TypeError):
+                roost.key_bytes(number)
+        row = numpy.arange(6, dtype="u1").reshape(2, 3)[1]
+        self.assertEqual(roost.key_bytes(row), b"\3\4\5")
+        self.assertEqual(roost.key_bytes(numpy.array([5])), roost.key_bytes(5))
+        self.assertEqual(roost.key_bytes(numpy.str_("Grüße")), "Grüße".encode())
+        self.assertEqual(roost.key_bytes(numpy.bytes_(b"swift")), b"swift")
 
     def test_key_that_raises(self):
         class Bad:
