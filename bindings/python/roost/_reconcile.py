@@ -13,7 +13,7 @@ then requests for the keys themselves, which the session does not carry.
     record   of a multiset: copies on this side, copies on the other | the key, sized
 """
 
-from typing import Any, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 
 from . import _config
 from ._roost import ProtocolError, Session, key_bytes
@@ -122,7 +122,16 @@ def _keys(keys: Iterable[Any]) -> Any:
     return keys
 
 
-def _own(session: Session, keys: Sequence[Any]) -> List[Any]:
+def _rows(keys: Any) -> Any:
+    """What can be indexed by key: a memoryview has items, and no rows."""
+    if not isinstance(keys, memoryview) or keys.ndim < 2:
+        return keys
+    whole, (count, size) = keys.tobytes(), keys.shape
+    return [whole[row * size : row * size + size] for row in range(count)]
+
+
+def _own(session: Session, keys: Any) -> List[Any]:
+    keys = _rows(keys)
     if session.multiset:
         return [(keys[index], here, there) for index, here, there in session.differences()]
     return [keys[index] for index, _, _ in session.differences()]
@@ -162,8 +171,9 @@ def _end_session(session: Session, body: bytes) -> bytes:
     return body[end:]
 
 
-def _blocks(session: Session, keys: Sequence[Any]) -> Iterator[bytes]:
+def _blocks(session: Session, keys: Any) -> Iterator[bytes]:
     """Records of this side's differences, in messages of about a megabyte; the last one says so."""
+    keys = _rows(keys)
     block = bytearray((MORE,))
     for index, here, there in session.differences():
         key = key_bytes(keys[index])

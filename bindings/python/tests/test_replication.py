@@ -9,7 +9,7 @@ import unittest
 
 import roost
 from roost._streams import Stream
-from settings import KINDS, generator, rounds
+from settings import KINDS, generator, numpy, rounds
 
 
 def filled(options, keys):
@@ -462,6 +462,19 @@ class Reconcile(unittest.TestCase):
         result = roost.reconcile(array.array("q", range(100)), array.array("i", range(50, 150)))
         self.assertEqual((sorted(result.only_a), sorted(result.only_b)), (list(range(50)), list(range(100, 150))))
         self.assertFalse(roost.reconcile(range(100), range(90), method="ccf-query").exact)
+
+    def test_rows(self):
+        import ctypes
+
+        rows = [bytes([i] * 4) for i in range(5)]
+        kinds = [memoryview(b"".join(rows)).cast("B", (5, 4)), ((ctypes.c_ubyte * 4) * 5).from_buffer_copy(b"".join(rows))]
+        if numpy is not None:
+            kinds.append(numpy.frombuffer(b"".join(rows), "u1").reshape(5, 4))
+        for keys in kinds:
+            result = roost.reconcile(keys, rows[2:])
+            self.assertEqual((sorted(map(bytes, result.only_a)), result.only_b), (rows[:2], []))
+            here, there = self.over_sockets(rows[2:], keys)
+            self.assertEqual((sorted(here.only_b), sorted(map(bytes, there.only_a))), (rows[:2], rows[:2]))
 
     def over_sockets(self, a, b, **options):
         ours, theirs = socket.socketpair()
