@@ -122,22 +122,17 @@ static PyObject *session_next(PyObject *object, PyObject *argument)
     Py_RETURN_NONE;
 }
 
-static PyObject *session_differences(PyObject *object, PyObject *none)
+static PyObject *list_differences(roost_reconcile *session)
 {
-    struct session *self = as_session(object);
-    (void)none;
-    if (!begin(self))
-        return NULL;
-    self->busy = false;
-    if (!roost_reconcile_is_done(self->session)) {
+    if (!roost_reconcile_is_done(session)) {
         PyErr_SetString(PyExc_ValueError, "the session is not done");
         return NULL;
     }
-    size_t count = (size_t)roost_reconcile_get_result(self->session).only_here;
+    size_t count = (size_t)roost_reconcile_get_result(session).only_here;
     roost_difference *differences = PyMem_Calloc(count + 1, sizeof *differences);
     PyObject *list = differences ? PyList_New((Py_ssize_t)count) : PyErr_NoMemory();
     if (list)
-        roost_reconcile_get_differences(self->session, differences);
+        roost_reconcile_get_differences(session, differences);
     for (size_t i = 0; list && i < count; i++) {
         const roost_difference *each = &differences[i];
         PyObject *entry = Py_BuildValue("(KKK)", (unsigned long long)each->index, (unsigned long long)each->count_here,
@@ -146,6 +141,18 @@ static PyObject *session_differences(PyObject *object, PyObject *none)
             Py_CLEAR(list);
     }
     PyMem_Free(differences);
+    return list;
+}
+
+/* Busy to the end: to make a list may run Python code, that of objects which Python frees meanwhile. */
+static PyObject *session_differences(PyObject *object, PyObject *none)
+{
+    struct session *self = as_session(object);
+    (void)none;
+    if (!begin(self))
+        return NULL;
+    PyObject *list = list_differences(self->session);
+    self->busy = false;
     return list;
 }
 
