@@ -12,8 +12,9 @@
  * Where a file is created or replaced, `fresh` is an object that the package made with the options of the caller; it
  * gets the file. Else there is a new object of the class that fits.
  *
- * Waiting for a lock, and reading and writing, may take long: the GIL is released, and a signal handler that raises, as
- * that of Ctrl-C does, ends the call with its exception.
+ * Waiting for a lock, and reading and writing, may take long: the GIL is released. A signal handler that raises, as that
+ * of Ctrl-C does, ends the wait for a lock and the reading with its exception. A save runs to its end first: a handler
+ * may use the object that is being saved, and would wait for it for ever.
  */
 #include "file.h"
 
@@ -122,6 +123,7 @@ static PyObject *with_file(PyObject *object, struct opening *opening)
     self->path = opening->path;
     Py_INCREF(self->path);
     opening->file = NULL;
+    roost_file_set_interrupt(self->file, NULL, NULL);
     distrust_the_future(self->filter);
     return object;
 }

@@ -271,6 +271,28 @@ class OwnFiles(Folder):
         with roost.open(path) as window:
             self.assertIn("swift", window)
 
+    def test_signal_handler_uses_the_file(self):
+        """While it is saved, too."""
+        code = """if True:
+            import roost, signal, sys
+            calls = []
+            with roost.open(sys.argv[1], "x", capacity=1_000_000) as seen:
+                def use(*_):
+                    name = f"call {len(calls)}"
+                    seen.add(name)
+                    calls.append(name)
+                signal.signal(signal.SIGALRM, use)
+                signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+                while len(calls) < 100:
+                    seen.add("swift")
+                    seen.save()
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            with roost.open(sys.argv[1], "r") as seen:
+                assert all(seen.contains_many(calls))
+            """
+        package = os.path.dirname(os.path.dirname(roost.__file__))
+        subprocess.run([sys.executable, "-c", code, self.path()], timeout=60, check=True, env={**os.environ, "PYTHONPATH": package})
+
     def test_exception_leaves_the_file(self):
         path = self.path()
         roost.open(path, "x", capacity=100).close()
