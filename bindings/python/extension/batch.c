@@ -9,7 +9,10 @@
  * filter that it is added to. The keys of a block hold references to their objects, so that a list which another thread
  * empties does not matter; buffers other than bytes are copied for the same reason.
  *
- * Where a call fails in the middle, as with a full filter, the keys before it stay, and the text says how many.
+ * Where a call fails in the middle, as with a full filter, the keys before it stay, and the text says how many. They
+ * stay, too, where an object is no key, or where the iterable raises: what a generator has given would else be lost.
+ *
+ * Signal handlers run between blocks, so that Ctrl-C ends a batch without end.
  */
 #include "batch.h"
 
@@ -19,9 +22,10 @@
 #include "errors.h"
 #include "keys.h"
 
-#define FEW        32 /* keys for which releasing the GIL takes longer than it is worth */
-#define AHEAD      24 /* objects between the one that is worked on and the one that is fetched */
-#define CACHE_LINE 64
+#define FEW            32   /* keys for which releasing the GIL takes longer than it is worth */
+#define AHEAD          24   /* objects between the one that is worked on and the one that is fetched */
+#define BLOCKS_A_SLICE 4096 /* of an array, between signals: some tenths of a second */
+#define CACHE_LINE     64
 
 /* ---- blocks of objects ------------------------------------------------------------------------------------------- */
 
@@ -266,16 +270,33 @@ static bool append_answers(PyObject *list, const bool *answers, size_t count)
     return true;
 }
 
+/* Where the block could not be filled: does what came before, with that exception, or one of an earlier key. */
+static void call_with_rest(const struct batch *batch, struct tally *tally, struct block *block)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    if (block->count == 0 || batch->use != TO_CHANGE || call_with_block(batch, tally, block)) {
+        PyErr_Restore(type, value, trace);
+        return;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+}
+
 static bool run_blocks(const struct batch *batch, struct objects *objects, PyObject *list, struct tally *tally)
 {
     struct block *block = new_block();
     bool fine = block != NULL, more = true;
     while (fine && more) {
         fine = fill_block(block, objects);
+        if (!fine)
+            call_with_rest(batch, tally, block);
         more = block->count > 0;
         fine = fine && (!more || call_with_block(batch, tally, block));
         fine = fine && (!list || append_answers(list, block->answers, block->count));
         empty_block(block);
+        fine = fine && PyErr_CheckSignals() == 0;
     }
     PyMem_Free(block);
     return fine;
@@ -293,37 +314,47 @@ static bool run_objects(const struct batch *batch, PyObject *keys, PyObject *lis
 
 /* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
-/* Without the GIL. `all`, if not NULL, has a place for each key. */
-static roost_status call_with_array(const struct batch *batch, struct array *array, bool *all, struct tally *tally,
-                                    char *text)
+/* Without the GIL. `all`, if not NULL, has a place for each key. `*more`: it may not be the end. */
+static roost_status call_with_slice(const struct batch *batch, struct array *array, bool *all, struct tally *tally,
+                                    char *text, bool *more)
 {
     roost_bytes keys[KEYS_AT_ONCE];
     uint64_t numbers[KEYS_AT_ONCE];
     bool some[KEYS_AT_ONCE];
     roost_status status = ROOST_OK;
-    size_t count;
-    while (status == ROOST_OK && (count = array_read(array, keys, numbers, text, KEYS_AT_ONCE)) > 0)
-        status = call(batch, all ? all + tally->done : some, tally, keys, count);
+    *more = true;
+    for (int block = 0; block < BLOCKS_A_SLICE && status == ROOST_OK && *more; block++) {
+        size_t count = array_read(array, keys, numbers, text, KEYS_AT_ONCE);
+        *more = count > 0;
+        if (*more)
+            status = call(batch, all ? all + tally->done : some, tally, keys, count);
+    }
     return status;
+}
+
+static bool run_slice(const struct batch *batch, struct array *array, bool *all, struct tally *tally, char *text,
+                      bool *more)
+{
+    roost_status status;
+    if (!replica_begin(batch->replica, batch->use))
+        return false;
+    Py_BEGIN_ALLOW_THREADS
+    status = call_with_slice(batch, array, all, tally, text, more);
+    Py_END_ALLOW_THREADS
+    replica_end(batch->replica, batch->use);
+    return (status == ROOST_OK || raise_partly(status, tally)) && PyErr_CheckSignals() == 0;
 }
 
 static bool run_array(const struct batch *batch, struct array *array, bool *all, struct tally *tally)
 {
-    roost_status status;
     char *text = array->form == ARRAY_WIDE_TEXTS ? PyMem_Malloc(UTF8_ROOM) : NULL;
-    if (array->form == ARRAY_WIDE_TEXTS && !text) {
+    bool fine = text || array->form != ARRAY_WIDE_TEXTS, more = true;
+    if (!fine)
         PyErr_NoMemory();
-        return false;
-    }
-    bool begun = replica_begin(batch->replica, batch->use);
-    if (begun) {
-        Py_BEGIN_ALLOW_THREADS
-        status = call_with_array(batch, array, all, tally, text);
-        Py_END_ALLOW_THREADS
-        replica_end(batch->replica, batch->use);
-    }
+    while (fine && more)
+        fine = run_slice(batch, array, all, tally, text, &more);
     PyMem_Free(text);
-    return begun && (status == ROOST_OK || raise_partly(status, tally)) && array_finish(array);
+    return fine && array_finish(array);
 }
 
 /* As many bytes, shown as bool. */

@@ -2,6 +2,9 @@
 
 import array
 import ctypes
+import os
+import subprocess
+import sys
 import time
 import unittest
 
@@ -57,7 +60,7 @@ class Keys(unittest.TestCase):
     def test_refused(self):
         seen = roost.Filter()
         for key in (1.5, None, ("a",), {}, object(), [1], 1j, ctypes.c_int(5), ctypes.c_double(5)):
-            for call in (seen.add, seen.__contains__, roost.key_bytes, lambda key: seen.update(["before", key])):
+            for call in (seen.add, seen.__contains__, roost.key_bytes, lambda key: seen.update([key, "behind"])):
                 with self.assertRaisesRegex(TypeError, "a key is str, int, bytes or another buffer, not"):
                     call(key)
         for key in (2**64, -(2**63) - 1, 10**40):
@@ -316,7 +319,49 @@ class Iterables(unittest.TestCase):
         seen = roost.Filter()
         with self.assertRaisesRegex(LookupError, "enough"):
             seen.update(keys())
-        self.assertTrue(all(seen.contains_many(range(4096))))
+        self.assertTrue(all(seen.contains_many(range(5000))))
+        for keys in ([1, 2, None, 3], (1, 2, 2.5, 3), iter([1, 2, 2**70, 3]), [1, 2, "\ud800", 3]):
+            seen = roost.Filter(kind="orcuckoo")
+            with self.assertRaises((TypeError, ValueError, OverflowError)):
+                seen.update(keys)
+            self.assertEqual(seen.contains_many([1, 2, 3]), [True, True, False])
+            with self.assertRaises(TypeError):
+                seen.contains_many([1, None])
+            with self.assertRaises(TypeError):
+                seen.remove_many([1, None, 2])
+            self.assertEqual(seen.contains_many([1, 2]), [False, True])
+
+    def test_the_earliest_error_is_raised(self):
+        full = roost.Filter(capacity=10, kind="cuckoo")
+        with self.assertRaisesRegex(roost.FullError, "keys of the batch were done"):
+            full.update([*range(1000), None])
+
+    def interrupted(self, keys):
+        """A batch without end, which a signal ends."""
+        code = f"""if True:
+            import itertools, roost, signal
+            class Enough(Exception): pass
+            def end(*_):
+                raise Enough
+            signal.signal(signal.SIGALRM, end)
+            seen = roost.Filter(capacity=100)
+            for call in seen.update, seen.contains_many:
+                keys = {keys}
+                signal.setitimer(signal.ITIMER_REAL, 0.05)
+                try:
+                    call(keys)
+                except Enough:
+                    seen.check()
+            """
+        package = os.path.dirname(os.path.dirname(roost.__file__))
+        subprocess.run([sys.executable, "-c", code], timeout=60, check=True, env={**os.environ, "PYTHONPATH": package})
+
+    def test_interrupted(self):
+        self.interrupted("itertools.repeat('swift')")
+
+    @needs_numpy
+    def test_array_interrupted(self):
+        self.interrupted("__import__('numpy').broadcast_to(5, 10**15 if call == seen.update else 10**7)")
 
     def test_iterable_uses_the_filter(self):
         seen = roost.Filter()
