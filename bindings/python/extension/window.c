@@ -118,13 +118,27 @@ static PyObject *window_contains_at(PyObject *object, PyObject *arguments)
     return found < 0 ? NULL : PyBool_FromLong(found);
 }
 
-static roost_status add_many(roost_filter *filter, bool *answers, size_t *done, const roost_bytes *keys, size_t count,
-                             uint64_t time)
+/* Each block says anew what it believes: other calls come between two of them. */
+static roost_status add_block(roost_filter *filter, bool *answers, size_t *done, const roost_bytes *keys, size_t count,
+                              uint64_t time, bool resume)
 {
+    begin_additions(filter, resume);
     roost_status status = roost_window_add_many(filter, answers, done, keys, count, time);
     for (size_t i = 0; i < *done; i++)
         answers[i] = !answers[i];
     return status;
+}
+
+static roost_status add_many(roost_filter *filter, bool *answers, size_t *done, const roost_bytes *keys, size_t count,
+                             uint64_t time)
+{
+    return add_block(filter, answers, done, keys, count, time, false);
+}
+
+static roost_status resume_with_many(roost_filter *filter, bool *answers, size_t *done, const roost_bytes *keys,
+                                     size_t count, uint64_t time)
+{
+    return add_block(filter, answers, done, keys, count, time, true);
 }
 
 static roost_status contains_many(roost_filter *filter, bool *answers, size_t *done, const roost_bytes *keys,
@@ -143,10 +157,7 @@ static PyObject *window_update(PyObject *object, PyObject *arguments)
     int resume;
     if (!PyArg_ParseTuple(arguments, "OOp", &keys, &when, &resume) || !time_from(&batch.time, when))
         return NULL;
-    roost_filter *filter = replica_change(batch.replica);
-    if (!filter)
-        return NULL;
-    begin_additions(filter, resume);
+    batch.call = resume ? resume_with_many : add_many;
     return batch_count(&batch, keys);
 }
 

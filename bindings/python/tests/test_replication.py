@@ -374,6 +374,20 @@ class Windows(unittest.TestCase):
         with self.assertRaises(roost.ClockError):
             window.add("early", noon)
 
+    def test_resume_while_others_add(self):
+        now = datetime.datetime.now().timestamp()
+        window = roost.Window(3600)
+        window.add("long ago", now - 60 * 86400)
+
+        def keys():
+            for i in range(3000):
+                if i % 1000 == 0:
+                    with self.assertRaises(roost.ClockError):
+                        window.add("unbelievable", now + 70 * 86400)
+                yield i
+
+        self.assertEqual(window.update(keys(), now, resume=True), 3000)
+
     def test_durations(self):
         for text, seconds in (("90s", 90), ("10m", 600), ("1.5h", 5400), ("7d", 604800)):
             self.assertEqual(roost.Window(text).info()["window_seconds"], seconds)
