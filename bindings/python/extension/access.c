@@ -31,6 +31,15 @@ void access_destroy(struct access *access)
     pthread_mutex_destroy(&access->mutex);
 }
 
+/* Threads that wait may have had the mutex. */
+bool access_forget(struct access *access)
+{
+    bool changing = access->writer;
+    *access = (struct access){0};
+    access_init(access);
+    return changing;
+}
+
 static bool is_free(const struct access *access, bool writing)
 {
     return access_allows(access, writing) && (writing || access->waiting_writers == 0);

@@ -30,4 +30,7 @@ void access_end(struct access *access, bool writing);
 /* Waits, without the GIL, until it is worth another try. */
 void access_wait(struct access *access, bool writing);
 
+/* In a process that was forked: forgets the threads of the other one. Whether one of them was changing the object. */
+bool access_forget(struct access *access);
+
 #endif

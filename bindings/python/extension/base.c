@@ -14,6 +14,7 @@
 
 #include "errors.h"
 #include "file.h"
+#include "fork.h"
 #include "frames.h"
 #include "info.h"
 #include "merging.h"
@@ -92,6 +93,7 @@ static void replica_dealloc(PyObject *object)
     if (self->file && self->changed)
         warn_of_loss(self);
     release(self);
+    fork_unlink(self);
     Py_XDECREF(self->path);
     access_destroy(&self->access);
     freefunc release_memory = (freefunc)PyType_GetSlot(type, Py_tp_free);

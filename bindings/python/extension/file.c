@@ -138,25 +138,42 @@ static void without_file(struct replica *self)
     Py_CLEAR(self->path);
 }
 
-/* The filter of `fresh` moves to the file; back, where the file cannot be saved. */
+static bool is_in_memory(const struct replica *fresh)
+{
+    if (fresh && fresh->filter && !fresh->path)
+        return true;
+    PyErr_SetString(PyExc_ValueError,
+                    "a file is created from a filter in memory: not from one of a file, or a closed one");
+    return false;
+}
+
+/* The filter of `fresh` moves to the file. Other threads may use it, and may have been faster. */
+static bool move_to_file(struct replica *fresh, struct opening *opening)
+{
+    if (!is_in_memory(fresh) || !replica_begin(fresh, TO_CHANGE))
+        return false;
+    bool fine = is_in_memory(fresh);
+    if (fine) {
+        roost_file_set_filter(opening->file, fresh->filter);
+        with_file((PyObject *)fresh, opening);
+    }
+    replica_end(fresh, TO_CHANGE);
+    return fine;
+}
+
+/* Saved at once, so that the file is there. Where that fails, the filter moves back. */
 static PyObject *created(struct opening *opening)
 {
     struct replica *fresh = opening->fresh;
-    if (!fresh || !fresh->filter || fresh->path) {
-        PyErr_SetString(PyExc_ValueError,
-                        "a file is created from a filter in memory: not from one of a file, or a closed one");
+    if (!move_to_file(fresh, opening))
         return NULL;
-    }
-    roost_file_set_filter(opening->file, fresh->filter);
-    Py_INCREF((PyObject *)fresh);
-    PyObject *object = with_file((PyObject *)fresh, opening);
-    fresh->changed = true; /* and saved at once, so that the file is there */
     if (!file_save(fresh)) {
         if (fresh->file)
             without_file(fresh);
-        Py_CLEAR(object);
+        return NULL;
     }
-    return object;
+    Py_INCREF((PyObject *)fresh);
+    return (PyObject *)fresh;
 }
 
 /* Whether the file has the configuration of `fresh`; else false with an exception. */

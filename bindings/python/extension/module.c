@@ -8,6 +8,7 @@
  *     replica.c      filters as objects                base.c             what all can do, with merging.c, frames.c,
  *                                                                         info.c, file.c and sync.c
  *     filter.c, window.c                               reconcile.c        sessions
+ *     fork.c         what a child process inherits
  *
  * Classes and exceptions are static variables: the module is for one interpreter of a process.
  */
@@ -19,6 +20,7 @@
 #include "errors.h"
 #include "file.h"
 #include "filter.h"
+#include "fork.h"
 #include "frames.h"
 #include "keys.h"
 #include "reconcile.h"
@@ -50,6 +52,7 @@ static PyMethodDef functions[] = {
      "Returns XXH3 (64 bits, seed 0) of the bytes of a key."},
     {"from_bytes", frames_decode_any, METH_VARARGS, "from_bytes(frame, limit)"},
     {"open_file", file_open, METH_VARARGS, "open_file(path, mode, fresh, wait)"},
+    {"after_fork", fork_inherit, METH_NOARGS, "after_fork(): in the child; see fork.c."},
     {"set_classes", replica_set_classes, METH_VARARGS, "set_classes(Filter, Window, Counter)"},
     {0},
 };

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "errors.h"
+#include "fork.h"
 
 #define MOST_AHEAD (24 * 3600 * ROOST_SECOND)
 
@@ -21,6 +22,9 @@ static bool may_use(const struct replica *self, bool writing)
 {
     if (!self->filter)
         PyErr_SetString(PyExc_ValueError, self->path ? "the file is closed" : "the filter is closed");
+    else if (writing && self->read_only && self->inherited)
+        PyErr_Format(PyExc_ValueError, "%S: opened before this process was forked; open it here again to change it",
+                     self->path);
     else if (writing && self->read_only)
         PyErr_Format(PyExc_ValueError, "%S: opened for reading; open it with mode 'r+' to change it", self->path);
     else
@@ -32,6 +36,8 @@ roost_filter *replica_wait(struct replica *self, bool writing)
 {
     while (may_use(self, writing)) {
         if (access_allows(&self->access, writing)) {
+            if (writing && self->inherited && !fork_separate(self))
+                return NULL;
             self->changed |= writing;
             return self->filter;
         }
@@ -42,11 +48,14 @@ roost_filter *replica_wait(struct replica *self, bool writing)
 
 bool replica_begin(struct replica *self, enum use use)
 {
-    bool writing = use != TO_READ;
-    while (may_use(self, use == TO_CHANGE || use == TO_EXCHANGE)) {
+    bool writing = use != TO_READ, changing = use == TO_CHANGE || use == TO_EXCHANGE;
+    while (may_use(self, changing)) {
         if (access_try(&self->access, writing)) {
             self->changed |= use == TO_CHANGE;
-            return true;
+            if (!changing || !self->inherited || fork_separate(self))
+                return true;
+            replica_end(self, use);
+            return false;
         }
         access_wait(&self->access, writing);
     }
@@ -91,8 +100,10 @@ PyObject *replica_new(PyTypeObject *type, PyObject *arguments, PyObject *keyword
     (void)arguments, (void)keywords;
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     PyObject *object = allocate(type, 0);
-    if (object)
+    if (object) {
         access_init(&as_replica(object)->access);
+        fork_link(as_replica(object));
+    }
     return object;
 }
 

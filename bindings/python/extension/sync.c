@@ -95,6 +95,12 @@ void sync_abandon(struct replica *replica)
     }
 }
 
+void sync_lose(struct replica *replica)
+{
+    for (struct sync *sync = replica->syncs; sync; sync = sync->next)
+        sync->sync = NULL;
+}
+
 static PyObject *sync_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
     PyObject *replica;

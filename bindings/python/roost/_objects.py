@@ -314,6 +314,7 @@ class Counter(_Timed, _roost.Counter):
 
 
 _roost.set_classes(Filter, Window, Counter)
+os.register_at_fork(after_in_child=_roost.after_fork)
 
 
 def from_bytes(frame: Any, memory_limit: Optional[int] = None) -> Replica:

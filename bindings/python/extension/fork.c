@@ -1,0 +1,81 @@
+/*
+ * A fork copies every object with the name under which it adds, its actor. Two processes that add under one name lose
+ * each other's keys as soon as they merge. So the child is another replica:
+ *
+ *     object in memory        becomes a replica of its own when it is changed first: a clone has no actor, no journal and
+ *                             no cursors. To read it costs nothing
+ *     object with a file      is for reading. The file, its lock, and what was not saved are the parent's
+ *     object that a thread    is closed: that thread does not exist here, and has left it half changed. Its memory is
+ *     of the parent was       lost, for the same reason
+ *     changing
+ *
+ * Locks of threads that do not exist here are forgotten.
+ */
+#include "fork.h"
+
+#include "errors.h"
+#include "sync.h"
+
+static struct replica *replicas;
+
+void fork_link(struct replica *self)
+{
+    self->next = replicas;
+    if (replicas)
+        replicas->previous = self;
+    replicas = self;
+}
+
+void fork_unlink(struct replica *self)
+{
+    if (self->previous)
+        self->previous->next = self->next;
+    else
+        replicas = self->next;
+    if (self->next)
+        self->next->previous = self->previous;
+}
+
+/* The child's descriptors are closed, and the parent alone has the lock. */
+static void leave_file(struct replica *self)
+{
+    self->filter = roost_file_take_filter(self->file);
+    roost_file_free(self->file);
+    self->file = NULL;
+    self->changed = false;
+    self->read_only = true;
+}
+
+static void inherit(struct replica *self)
+{
+    if (access_forget(&self->access)) {
+        sync_lose(self);
+        self->filter = NULL;
+        self->file = NULL;
+        return;
+    }
+    self->inherited = self->filter && !self->read_only;
+    if (self->file)
+        leave_file(self);
+}
+
+PyObject *fork_inherit(PyObject *module, PyObject *none)
+{
+    (void)module, (void)none;
+    for (struct replica *each = replicas; each; each = each->next)
+        inherit(each);
+    Py_RETURN_NONE;
+}
+
+bool fork_separate(struct replica *self)
+{
+    roost_filter *own;
+    roost_status status = roost_filter_clone(self->filter, &own);
+    if (status != ROOST_OK)
+        return raise_status(status) != NULL;
+    sync_abandon(self);
+    roost_filter_free(self->filter);
+    self->filter = own;
+    self->inherited = false;
+    return true;
+}
