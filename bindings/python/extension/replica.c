@@ -136,10 +136,23 @@ int replica_make(struct replica *self, const roost_config *config)
     return 0;
 }
 
+/* Classes and exceptions are those of the interpreter that came first (module.c). */
+static bool is_first_interpreter(void)
+{
+    static int64_t first = -1;
+    int64_t present = PyInterpreterState_GetID(PyInterpreterState_Get());
+    first = first < 0 ? present : first;
+    if (present != first)
+        PyErr_SetString(PyExc_ImportError, "roost is for one interpreter of a process, and another one has imported it");
+    return present == first;
+}
+
 PyObject *replica_set_classes(PyObject *module, PyObject *arguments)
 {
     PyTypeObject *filters, *windows, *counters;
     (void)module;
+    if (!is_first_interpreter())
+        return NULL;
     if (!PyArg_ParseTuple(arguments, "O!O!O!", &PyType_Type, &filters, &PyType_Type, &windows, &PyType_Type, &counters))
         return NULL;
     if (!PyType_IsSubtype(filters, filter_type) || !PyType_IsSubtype(windows, window_type) ||

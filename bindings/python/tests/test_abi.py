@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 import sysconfig
 import unittest
 
@@ -23,3 +24,26 @@ class Abi(unittest.TestCase):
         command = [COMPILER, "-std=c17", "-fsyntax-only", "-Wall", "-Werror", "-I", HEADERS, os.path.join(HERE, "abi.c")]
         done = subprocess.run(command, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_one_interpreter(self):
+        """Another interpreter of the process gets an ImportError, and the first one goes on."""
+        code = """if True:
+            import roost
+            try:
+                import _interpreters
+                new, run = lambda: _interpreters.create("legacy"), _interpreters.exec
+            except ImportError:
+                import _xxsubinterpreters as _interpreters
+                new, run = lambda: _interpreters.create(isolated=False), _interpreters.run_string
+            other = new()
+            run(other, "try:\\n import roost\\nexcept ImportError as error:\\n print('one interpreter' in str(error))")
+            _interpreters.destroy(other)
+            seen = roost.Filter()
+            seen.add("swift")
+            print(roost.from_bytes(seen.to_bytes()) == seen, repr(roost.from_bytes(seen.to_bytes())) == repr(seen))
+            """
+        package = os.path.dirname(os.path.dirname(roost.__file__))
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": package})
+        if "No module named" in done.stderr:
+            self.skipTest("this Python cannot make interpreters")
+        self.assertEqual(done.stdout.split(), ["True"] * 3, done.stderr)
