@@ -85,11 +85,19 @@ static void warn_of_loss(struct replica *self)
     PyErr_Restore(type, value, trace);
 }
 
+/* An object refers to its class alone, which may refer to it. What a class refers to, Python clears. */
+static int replica_traverse(PyObject *object, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(object));
+    return 0;
+}
+
 /* The last reference is gone, so nobody waits. */
 static void replica_dealloc(PyObject *object)
 {
     struct replica *self = as_replica(object);
     PyTypeObject *type = Py_TYPE(object);
+    PyObject_GC_UnTrack(object);
     if (self->file && self->changed)
         warn_of_loss(self);
     release(self);
@@ -159,6 +167,7 @@ static PyType_Slot slots[] = {
     {Py_tp_doc, "What Filter, Window and Counter have in common: merge, frames, deltas, sync and files."},
     {Py_tp_new, replica_new},
     {Py_tp_dealloc, replica_dealloc},
+    {Py_tp_traverse, replica_traverse},
     {Py_tp_methods, methods},
     {Py_tp_getset, properties},
     {Py_tp_richcompare, merging_compare},
@@ -171,7 +180,11 @@ static PyType_Slot slots[] = {
 };
 
 static PyType_Spec spec = {
-    "roost._roost.Replica", sizeof(struct replica), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots,
+    "roost._roost.Replica",
+    sizeof(struct replica),
+    0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, /* which the types below inherit */
+    slots,
 };
 
 static const char *short_name(const char *name)

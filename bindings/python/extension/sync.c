@@ -101,6 +101,19 @@ void sync_lose(struct replica *replica)
         sync->sync = NULL;
 }
 
+static bool begin_sync(struct sync *self, struct replica *replica, const Py_buffer *memory)
+{
+    roost_filter *filter = replica_change(replica);
+    if (!filter)
+        return false;
+    roost_status status = roost_sync_new(&self->sync, filter, memory->buf, (size_t)memory->len);
+    if (status != ROOST_OK)
+        return raise_status(status) != NULL;
+    link_sync(self, replica);
+    return true;
+}
+
+/* The object comes first: to make it may run Python code, which may close the filter. */
 static PyObject *sync_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
     PyObject *replica;
@@ -108,27 +121,27 @@ static PyObject *sync_new(PyTypeObject *type, PyObject *arguments, PyObject *key
     (void)keywords;
     if (!PyArg_ParseTuple(arguments, "O!z*", replica_type, &replica, &memory))
         return NULL;
-    roost_filter *filter = replica_change(as_replica(replica));
-    roost_sync *sync = NULL;
-    roost_status status = filter ? roost_sync_new(&sync, filter, memory.buf, (size_t)memory.len) : ROOST_OK;
-    PyBuffer_Release(&memory);
-    if (!sync)
-        return status == ROOST_OK ? NULL : raise_status(status);
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     PyObject *object = allocate(type, 0);
-    if (object) {
-        as_sync(object)->sync = sync;
-        link_sync(as_sync(object), as_replica(replica));
-    } else {
-        roost_sync_free(sync);
-    }
+    if (object && !begin_sync(as_sync(object), as_replica(replica), &memory))
+        Py_CLEAR(object);
+    PyBuffer_Release(&memory);
     return object;
+}
+
+/* A replica of a class with attributes may refer to its exchange; Python clears the attributes. */
+static int sync_traverse(PyObject *object, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT((PyObject *)as_sync(object)->replica);
+    return 0;
 }
 
 /* Freeing it does not touch the filter's state, so a call that is under way does not matter. */
 static void sync_dealloc(PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
+    PyObject_GC_UnTrack(object);
     roost_sync_free(as_sync(object)->sync);
     if (as_sync(object)->replica)
         unlink_sync(as_sync(object));
@@ -215,11 +228,14 @@ static PyType_Slot slots[] = {
     {Py_tp_doc, "Sync(replica, memory): the initiator of one exchange."},
     {Py_tp_new, sync_new},
     {Py_tp_dealloc, sync_dealloc},
+    {Py_tp_traverse, sync_traverse},
     {Py_tp_methods, methods},
     {0, NULL},
 };
 
-static PyType_Spec spec = {"roost._roost.Sync", sizeof(struct sync), 0, Py_TPFLAGS_DEFAULT, slots};
+static PyType_Spec spec = {
+    "roost._roost.Sync", sizeof(struct sync), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots,
+};
 
 bool sync_add_type(PyObject *module)
 {

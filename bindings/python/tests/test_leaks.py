@@ -7,8 +7,10 @@ import pickle
 import sys
 import tempfile
 import unittest
+import weakref
 
 import roost
+import roost._roost
 from settings import rounds
 
 
@@ -82,6 +84,23 @@ class Leaks(unittest.TestCase):
         for _ in range(1500):
             pickle.loads(pickle.dumps(seen))
         self.assertLess(sys.getallocatedblocks() - blocks, 500)
+
+    def test_cycles(self):
+        """A class that refers to its object, and an object that refers to its exchange, are collected."""
+
+        class Seen(roost.Filter):
+            __slots__ = ()
+
+        class Noted(roost.Filter):
+            pass
+
+        Seen.one = Seen()
+        noted = Noted()
+        noted.exchange, noted.itself = roost._roost.Sync(noted, None), noted
+        references = [weakref.ref(Seen), weakref.ref(noted), weakref.ref(Noted)]
+        del Seen, Noted, noted
+        gc.collect()
+        self.assertEqual([reference() for reference in references], [None] * 3)
 
     def test_references(self):
         key, keys = "a key that nobody else has", [object.__new__(type("T", (), {"__index__": lambda self: 5}))]
