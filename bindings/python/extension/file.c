@@ -245,6 +245,17 @@ static PyObject *open_path(struct opening *opening, const char *name)
     return object;
 }
 
+/* The path as a plain str: one of a class of its own might refer to the object, or do anything when it is printed. */
+static PyObject *plain_path(PyObject *object)
+{
+    PyObject *path, *plain;
+    if (!PyUnicode_FSDecoder(object, &path))
+        return NULL;
+    plain = PyUnicode_FromObject(path);
+    Py_DECREF(path);
+    return plain;
+}
+
 /* open_file(path, mode, fresh, wait): mode is "r", "r+", "a", "x" or "w"; fresh an object or None. */
 PyObject *file_open(PyObject *module, PyObject *arguments)
 {
@@ -259,7 +270,7 @@ PyObject *file_open(PyObject *module, PyObject *arguments)
         PyErr_SetString(PyExc_TypeError, "a file is created from a Filter, Window or Counter");
         return NULL;
     }
-    if (!PyUnicode_FSDecoder(path, &opening.path))
+    if (!(opening.path = plain_path(path)))
         return NULL;
     if (!PyUnicode_FSConverter(opening.path, &name)) {
         Py_DECREF(opening.path);
@@ -280,13 +291,8 @@ PyObject *file_open(PyObject *module, PyObject *arguments)
 PyObject *file_get_peer(PyObject *object, PyObject *peer)
 {
     struct replica *self = as_replica(object);
-    const char *name = PyUnicode_Check(peer) ? PyUnicode_AsUTF8AndSize(peer, NULL) : NULL;
-    if (!name) {
-        if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_TypeError, "a peer has a name, of type str");
-        return NULL;
-    }
-    if (!replica_look(self))
+    const char *name;
+    if (!PyArg_Parse(peer, "s;a peer has a name, of type str", &name) || !replica_look(self))
         return NULL;
     roost_bytes cursor = self->file ? roost_file_get_peer_cursor(self->file, name) : (roost_bytes){0};
     if (cursor.size == 0)

@@ -243,6 +243,23 @@ class OwnFiles(Folder):
         with roost.open(pathlib.Path(path)) as seen, roost.open(os.fsencode(path), "r") as other:
             self.assertEqual(seen, other)
 
+    def test_path_of_a_class_of_its_own(self):
+        class Path(str):
+            def __str__(self):
+                raise ValueError("not now")
+
+        seen = roost.open(Path(self.path()), "x", capacity=100)
+        self.assertEqual((type(seen.path), seen.path), (str, self.path()))
+        seen.add("swift")
+        with self.assertWarnsRegex(ResourceWarning, "changes are not saved"):
+            del seen
+
+    def test_names_of_peers(self):
+        with roost.open(self.path(), "x") as seen:
+            for peer, error in (("a\0b", ValueError), (5, TypeError), (b"a", TypeError), ("\ud800", ValueError)):
+                with self.assertRaises(error):  # before anything is sent
+                    seen.sync(lambda size: self.fail(), lambda octets: self.fail(), peer=peer)
+
     def test_bad_arguments(self):
         for call in (lambda: roost.open(self.path(), "rw"), lambda: roost.open("a\0b"), lambda: roost.open(self.path(), "x", fpr=7)):
             with self.assertRaises(ValueError):
