@@ -145,8 +145,6 @@ static PyMethodDef methods[] = {
     {"_delta", frames_delta, METH_O, "_delta(cursor): a frame, and the next cursor."},
     {"check", info_check, METH_NOARGS, info_check_documentation},
     {"copy", merging_copy, METH_NOARGS, merging_copy_documentation},
-    {"__copy__", merging_copy, METH_NOARGS, merging_copy_documentation},
-    {"__deepcopy__", merging_deep_copy, METH_O, merging_copy_documentation},
     {"cursor", frames_cursor, METH_NOARGS, frames_cursor_documentation},
     {"digest", info_digest, METH_NOARGS, info_digest_documentation},
     {"merge", merging_merge, METH_O, merging_merge_documentation},

@@ -182,12 +182,6 @@ PyObject *merging_copy(PyObject *object, PyObject *none)
     return status == ROOST_OK ? replica_adopt(Py_TYPE(object), copy) : raise_status(status);
 }
 
-PyObject *merging_deep_copy(PyObject *object, PyObject *memo)
-{
-    (void)memo;
-    return merging_copy(object, NULL);
-}
-
 /* ---- order ------------------------------------------------------------------------------------------------------- */
 
 static bool find_order(struct replica *a, roost_order *order, struct replica *b)

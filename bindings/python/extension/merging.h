@@ -9,7 +9,6 @@ PyObject *merging_or(PyObject *a, PyObject *b);
 PyObject *merging_inplace_or(PyObject *self, PyObject *other);
 PyObject *merging_compare(PyObject *a, PyObject *b, int operation);
 PyObject *merging_copy(PyObject *self, PyObject *none);
-PyObject *merging_deep_copy(PyObject *self, PyObject *memo);
 PyObject *merging_transfer(PyObject *self, PyObject *none);
 
 extern const char merging_merge_documentation[], merging_copy_documentation[], merging_transfer_documentation[];

@@ -62,3 +62,6 @@ __all__ = [
     "reconcile_stream",
     "xxh3_64",
 ]
+
+for _class in (Counter, Differences, Filter, Replica, SyncResult, Window):
+    _class.__module__ = __name__  # which pickles refer to, and people see

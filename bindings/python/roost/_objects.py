@@ -4,6 +4,7 @@ Each adds to its C type what is not about speed: options by name (_config.py), s
 managers, pickling, and info() with the names of `roost info --json`.
 """
 
+import copy
 import os
 from typing import TYPE_CHECKING, Any, Dict, Iterable, NamedTuple, Optional, SupportsIndex, Tuple, Type, TypeVar, Union
 
@@ -73,8 +74,17 @@ class Replica(_roost.Replica):
         """
         return self._delta(cursor)
 
+    # ---- pickle and copy: with the attributes of a subclass
+
     def __reduce__(self) -> Any:
-        return type(self).from_bytes, (self.to_bytes(),)
+        return type(self).from_bytes, (self.to_bytes(),), _attributes(self)
+
+    def __copy__(self: T) -> T:
+        return _restore(self.copy(), _attributes(self))
+
+    def __deepcopy__(self: T, memo: Dict[int, Any]) -> T:
+        memo[id(self)] = other = self.copy()  # first: attributes may refer to this object
+        return _restore(other, copy.deepcopy(_attributes(self), memo))
 
     # ---- sync
 
@@ -362,6 +372,22 @@ def open(path: Any, mode: str = "r+", *, wait: bool = True, like: Optional[Repli
         except FileNotFoundError:
             pass
     return _roost.open_file(path, mode, like if like is not None else Filter(**options), wait)
+
+
+def _attributes(replica: Replica) -> Any:
+    get_state = getattr(replica, "__getstate__", None)  # of every object since 3.11, and with slots
+    return get_state() if get_state else getattr(replica, "__dict__", None)
+
+
+def _restore(replica: T, attributes: Any) -> T:
+    """As copy and pickle do: `attributes` is a dict, or a tuple of one and that of slots, or what __setstate__ takes."""
+    if hasattr(replica, "__setstate__"):
+        replica.__setstate__(attributes)
+        return replica
+    for some in attributes if isinstance(attributes, tuple) else (attributes,):
+        for name, value in (some or {}).items():
+            setattr(replica, name, value)
+    return replica
 
 
 def _limit(memory_limit: Optional[int]) -> int:

@@ -126,7 +126,7 @@ def _rows(keys: Any) -> Any:
     """What can be indexed by key: a memoryview has items, and no rows."""
     if not isinstance(keys, memoryview) or keys.ndim < 2:
         return keys
-    whole, (count, size) = keys.tobytes(), keys.shape
+    whole, (count, size) = keys.tobytes(), keys.shape or (0, 0)
     return [whole[row * size : row * size + size] for row in range(count)]
 
 

@@ -4,6 +4,7 @@ import copy
 import datetime
 import pickle
 import socket
+import sys
 import threading
 import unittest
 
@@ -16,6 +17,16 @@ def filled(options, keys):
     seen = roost.Filter(**options)
     seen.update(keys)
     return seen
+
+
+class Seen(roost.Filter):
+    def __init__(self, note, **options):
+        super().__init__(**options)
+        self.note = note
+
+
+class Slotted(roost.Filter):
+    __slots__ = ("note",)
 
 
 class Lattice(unittest.TestCase):
@@ -155,13 +166,29 @@ class Frames(unittest.TestCase):
         self.assertTrue("one" in both and "other" in both)
 
     def test_subclass(self):
-        class Seen(roost.Filter):
-            pass
-
-        one = Seen(capacity=10)
-        one.note = [one]
+        one = Seen("note", capacity=10)
+        one.add("swift")
+        one.itself = one
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            other = pickle.loads(pickle.dumps(one, protocol))
+            self.assertEqual((type(other), other.note, other), (Seen, "note", one))
+            self.assertIs(other.itself, other)
+        self.assertIs(copy.copy(one).itself, one)
+        deep = copy.deepcopy(one)
+        self.assertEqual((deep.itself, deep.note, deep), (deep, "note", one))
+        slotted = Slotted(capacity=10)
+        slotted.note = ["note"]
+        for call in (copy.copy, copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))):
+            self.assertEqual(call(slotted), slotted)
+            if sys.version_info >= (3, 11):
+                self.assertEqual(call(slotted).note, ["note"])
         self.assertIs(type(one.copy()), Seen)
         self.assertIs(type(Seen.from_bytes(one.to_bytes())), Seen)
+
+    def test_pickles_name_the_package(self):
+        for it in (roost.Filter(), roost.Window(60), roost.Counter(60), roost.reconcile([], []), roost.Filter().sync_with(roost.Filter())):
+            self.assertNotIn(b"roost._objects", pickle.dumps(it, 0))
+            self.assertEqual(pickle.loads(pickle.dumps(it)), it)
 
     def test_cut_and_changed(self):
         random = generator("frames")
