@@ -2,22 +2,27 @@
 """Random calls with hostile arguments, for so many seconds: every one returns or raises an exception of the kinds that are
 documented, and what a filter holds is never lost.
 
-    bindings/python/tests/hostile.py [--seconds N] [--seed S]
+    bindings/python/tests/hostile.py [--seconds N] [--seed S] [--threads N]
 
-A crash ends the process; run it under `python3 -X faulthandler`, or with a build under sanitizers.
+Threads share the objects; what they hold is then not compared, and a thread that waits for ever is an error. A crash ends the process; run it under `python3 -X faulthandler`, or with a build under sanitizers.
 """
 
 import argparse
 import array
+import contextlib
+import copy
 import ctypes
+import faulthandler
 import io
 import os
+import pickle
 import random
 import sys
 import tempfile
+import threading
 import time
 
-FINE = (TypeError, ValueError, OverflowError, MemoryError, KeyError, OSError, BufferError, AttributeError, RuntimeError, LookupError)
+FINE = (TypeError, ValueError, OverflowError, MemoryError, KeyError, OSError, BufferError, AttributeError, RuntimeError, LookupError, pickle.PicklingError)
 
 
 class Odd:
@@ -53,12 +58,21 @@ class Odd:
         return self._any()
 
 
+class Pair(ctypes.Structure):
+    _fields_ = [("a", ctypes.c_int), ("b", ctypes.c_int)]
+
+
+class Nameless(type):
+    __name__ = property(lambda cls: 5)
+
+
 class Fuzzer:
-    def __init__(self, roost, seed, folder):
-        self.roost, self.random, self.folder = roost, random.Random(seed), folder
-        self.objects, self.frames, self.calls, self.refusals = [], [b"", b"junk"], 0, 0
+    def __init__(self, roost, seed, folder, objects=None):
+        self.roost, self.random, self.folder, self.alone = roost, random.Random(seed), folder, objects is None
+        self.objects, self.frames, self.calls, self.refusals = [] if objects is None else objects, [b"", b"junk"], 0, 0
         self.extras = []
         self.objects += [roost.Filter(), roost.Filter(kind="orcuckoo"), roost.Filter(capacity=100), roost.Window(60)]
+        self.subclass = type("Seen", (roost.Filter,), {})
 
     # ---- arguments
 
@@ -68,6 +82,7 @@ class Fuzzer:
             lambda: r.randrange(50), lambda: str(r.randrange(50)), lambda: -r.randrange(2**63), lambda: os.urandom(r.randrange(20)),
             lambda: "\ud800", lambda: "x" * r.choice([0, 10, 100_000]), lambda: 2**r.randrange(80), lambda: bytearray(b"abc"),
             lambda: memoryview(b"abcdef")[:: r.choice([1, 2, -1])], lambda: Odd(r), lambda: None, lambda: 1.5, lambda: (1, 2), lambda: True,
+            lambda: ctypes.c_int(5), lambda: Pair(1, 2), lambda: array.array("q", [1]), lambda: memoryview(b"x").cast("B", ()), lambda: Nameless("N", (), {})(),
         ])()  # fmt: skip
 
     def keys(self):
@@ -81,7 +96,8 @@ class Fuzzer:
             lambda: memoryview(bytes(count * 4)).cast("B", (count, 4)) if count else b"", lambda: (ctypes.c_int32 * count)(),
             lambda: (ctypes.c_double * 3)(), lambda: memoryview(bytes(24)).cast(r.choice("bBhHiIlLqQdfc?")), lambda: released,
             lambda: memoryview(array.array("q", range(count)))[:: r.choice([1, 2, -3])], lambda: Odd(r), lambda: "text", lambda: {1: 2},
-            lambda: memoryview(bytes(1)).cast("B", ()), lambda: self.growing(),
+            lambda: memoryview(bytes(1)).cast("B", ()), lambda: self.growing(), lambda: memoryview(bytes(8)).cast("B", (2, 2, 2)), lambda: (Pair * 3)(),
+            lambda: [*map(str, range(count)), Odd(r)], lambda: array.array("u", "swift\ud800" * count), lambda: (ctypes.c_char * 5)(),
         ])()  # fmt: skip
 
     def growing(self):
@@ -128,6 +144,9 @@ class Fuzzer:
             made = roost.Counter(r.choice([60, 3600]))
         elif kind < 6:
             made = roost.Filter(capacity=r.choice([None, 10, 1000]), kind=r.choice(["cuckoo", "orcuckoo"]), multiset=False)
+        elif kind == 6:
+            made = self.subclass(capacity=100)
+            made.itself = made
         else:
             made = roost.Filter(**options)
         if made.info()["bytes_memory"] > 1 << 24:
@@ -184,13 +203,22 @@ class Fuzzer:
         elif isinstance(result, type(it)):
             self.objects.append(result)
 
+    def python(self):
+        """What Python itself does with objects."""
+        r, it = self.random, self.random.choice(self.objects)
+        r.choice([
+            lambda: setattr(it, "__class__", type(r.choice(self.objects))), lambda: self.objects.append(copy.copy(it)), lambda: repr(it), lambda: bool(it),
+            lambda: it.__init__(*self.keys()), lambda: hash(it), lambda: self.objects.append(pickled(it, r)), lambda: it != self.anything(),
+            lambda: self.objects.append(type(it).__new__(type(it))), lambda: copy.deepcopy(it), lambda: iter(it), lambda: it < self.anything(),
+        ])()  # fmt: skip
+
     def usual(self):
         """Calls that succeed, so that there is something to lose; checked at once."""
         r, it = self.random, self.random.choice(self.objects)
         if isinstance(it, self.roost.Filter) and not it.closed:
             keys = [r.randrange(10**6) for _ in range(r.choice([1, 5, 200]))]
             it.update(keys)
-            if not all(it.contains_many(keys)):
+            if not all(it.contains_many(keys)) and self.alone:
                 raise AssertionError("a key is lost")
             self.remember(it.to_bytes() if len(self.frames) < 40 else b"x")
             it.check()
@@ -207,7 +235,7 @@ class Fuzzer:
         ])()  # fmt: skip
 
     def step(self, depth=0):
-        what = self.random.choice([self.make, self.open, self.private, self.method, self.method, self.method, self.usual, self.streams])
+        what = self.random.choice([self.make, self.open, self.private, self.method, self.method, self.method, self.python, self.usual, self.streams])
         self.calls += 1
         try:
             what()
@@ -216,13 +244,40 @@ class Fuzzer:
         except RecursionError:
             pass
         if not depth:
-            while len(self.objects) > 14:
-                del self.objects[self.random.randrange(len(self.objects))]
+            with contextlib.suppress(LookupError, ValueError):  # another thread was faster
+                while len(self.objects) > 14:
+                    del self.objects[self.random.randrange(len(self.objects))]
             while len(self.objects) < 3:
                 self.objects.append(self.roost.Filter(kind="orcuckoo"))
 
 
-def run(seconds, seed):
+def pickled(it, random):
+    return pickle.loads(pickle.dumps(it, random.randrange(pickle.HIGHEST_PROTOCOL + 1)))
+
+
+def run_threads(fuzzers, end, seconds):
+    errors = []
+
+    def work(fuzzer):
+        try:
+            while time.process_time() < end and not errors:
+                fuzzer.step()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(fuzzer,), daemon=True) for fuzzer in fuzzers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120 + 20 * seconds)
+        if thread.is_alive():
+            faulthandler.dump_traceback()
+            raise AssertionError("a thread waits for ever")
+    if errors:
+        raise errors[0]
+
+
+def run(seconds, seed, threads=1):
     import warnings
 
     import roost
@@ -233,12 +288,14 @@ def run(seconds, seed):
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # for odd paths
         try:
-            fuzzer = Fuzzer(roost, seed, folder)
+            fuzzer = Fuzzer(roost, seed, folder, None if threads == 1 else [])
+            others = [Fuzzer(roost, f"{seed} {i}", folder, fuzzer.objects) for i in range(1, threads)]
             end = time.process_time() + seconds  # of processor
-            while time.process_time() < end:
-                fuzzer.step()
+            run_threads([fuzzer, *others], end, seconds)
             for it in fuzzer.objects:
                 it.close(save=False)
+            fuzzer.calls += sum(other.calls for other in others)
+            fuzzer.refusals += sum(other.refusals for other in others)
         finally:
             os.chdir(home)
     return fuzzer
@@ -248,9 +305,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
     print("seed", arguments.seed, flush=True)
-    fuzzer = run(arguments.seconds, arguments.seed)
+    fuzzer = run(arguments.seconds, arguments.seed, arguments.threads)
     print(f"{fuzzer.calls} calls, {fuzzer.refusals} of them refused")
     return 0
 

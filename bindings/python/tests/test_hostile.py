@@ -19,6 +19,10 @@ class Hostile(unittest.TestCase):
         self.assertGreater(fuzzer.calls, fuzzer.refusals)
         self.assertGreater(fuzzer.refusals, 100)
 
+    def test_threads(self):
+        fuzzer = hostile.run(rounds(1, 30), SEED, threads=3)
+        self.assertGreater(fuzzer.calls, fuzzer.refusals)
+
 
 if LONG and hypothesis:
     key = some.one_of(some.text(), some.binary(), some.integers(-(2**63), 2**64 - 1))
