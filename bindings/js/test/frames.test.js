@@ -1,10 +1,12 @@
 // The playground's reader of frames (web/frames.js), a second one beside the library's: it finds as many bits and prefixes as the
 // filter says that it has, and the same prefixes of the same keys in filters of different kinds.
-import test from 'node:test';
 import assert from 'node:assert/strict';
-import { marksOf } from '../../../web/frames.js';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
 import { isCore, removes, roost } from './package.js';
 
+// By a URL that says that it is a module: web/ has no package.json, and Node 18 takes its files for CommonJS.
+const { marksOf } = await import(`data:text/javascript;base64,${readFileSync(new URL('../../../web/frames.js', import.meta.url), 'base64')}`);
 const { Filter, Window, Counter } = roost;
 const START = 1.8e12, names = (count) => Array.from({ length: count }, (_, i) => `key-${i}`);
 const inside = (marks) => marks.every(([, place, age]) => place >= 0 && place < 1 && age >= 0 && age <= 1);

@@ -1,7 +1,7 @@
 // The two forms of the module, without and with vectors: the same answers, frames and digests, for slots of all widths.
-import test from 'node:test';
 import assert from 'node:assert/strict';
 import { webcrypto } from 'node:crypto';
+import { test } from 'node:test';
 import { load, removes, wasm } from './package.js';
 
 const [plain, vectors] = [true, false].map((isPlain) => load(wasm(isPlain), { crypto: webcrypto }));
