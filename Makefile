@@ -44,7 +44,7 @@ LINK_SECONDS ?= 600
 SIMULATE_STEPS ?= 100000000
 FUZZERS = decode operations session reconcile exchange section
 
-.PHONY: all module deb check-deb check-deb-build python check-python check-pythons bench-python fuzz-python fuzz-cpp run run-redis check check-long check-redis check-servers check-link check-threads check-platforms install uninstall dist prove bench bench-redis bench-link bench-small bench-instructions bench-cli bench-growth docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean js check-js check-types check-browser fuzz-js bench-js web play check-languages
+.PHONY: all module deb check-deb check-deb-build python check-python check-pythons bench-python fuzz-python fuzz-cpp run run-redis check check-long check-redis check-servers check-link check-threads check-platforms install uninstall dist prove bench bench-redis bench-link bench-small bench-instructions bench-cli bench-growth docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean js check-js check-types check-engines check-browser fuzz-js bench-js web play check-languages
 
 all: build/build.ninja
 	@packaging/compile build
@@ -226,6 +226,11 @@ check-js: js
 check-types: js
 	@packaging/dependencies browser
 	@bindings/js/test/types/run
+
+# Node, Bun and Deno from the npm registry.
+check-engines: js
+	@packaging/dependencies browser
+	@bindings/js/test/engines
 
 check-browser: web
 	@packaging/dependencies browser

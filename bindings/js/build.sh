@@ -148,7 +148,8 @@ ninja -C "$out" --quiet
 # ---- the package ------------------------------------------------------------------------------------------------------
 
 version=$(sed -n "s/^ *version: '\(.*\)',/\1/p" "$root/meson.build")
-sed "s/\"version\": \".*\"/\"version\": \"$version\"/" "$here/package.json" >"$out/package/package.json"
+# The tests are not in the package.
+sed "s/\"version\": \".*\"/\"version\": \"$version\"/; /^  \"scripts\"/d" "$here/package.json" >"$out/package/package.json"
 [ -z "$quick" ] || exit 0
 tar -C "$out" --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -cf - package | gzip -9n >"$out/roost-filter-$version.tgz"
 for module in $modules; do

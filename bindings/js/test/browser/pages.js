@@ -13,7 +13,7 @@ export function launch(flags = '') {
   return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', ...(flags ? [`--js-flags=${flags}`] : [])] });
 }
 
-const types = { '.js': 'text/javascript', '.wasm': 'application/wasm', '.html': 'text/html' };
+export const types = { '.js': 'text/javascript', '.wasm': 'application/wasm', '.html': 'text/html' };
 
 /** Serves the files of a folder on a port of this machine, and an empty page at its root. */
 export async function servePackage(folder) {
