@@ -7,6 +7,7 @@ import { createServer } from 'node:http';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { extname, join, normalize, resolve } from 'node:path';
+import { checkLoading } from './loading.js';
 import { launch, root, types } from './pages.js';
 
 const here = join(root, 'bindings/js/test');
@@ -72,7 +73,12 @@ async function run(query, files) {
   await tab.close();
 }
 
+async function check(name, run) {
+  try { await run(); tell('loading', { name }); } catch (error) { tell('loading', { name, error: error.stack }); }
+}
+
 try {
+  await checkLoading(check, browser, folders.package);
   await run('module=index', ['filter', 'timed', 'vectors']);
   for (const query of ['module=removal', 'module=core', 'module=index&plain', 'module=removal&plain', 'module=core&plain']) await run(query, ['filter']);
 } finally {
