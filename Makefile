@@ -25,6 +25,8 @@
 #   make lint       clang-tidy and cppcheck over all that is shipped (FILES=... for a few files)
 #   make js         the npm package roost-filter, for Node and browsers, at build/js/roost-filter-VERSION.tgz
 #   make check-js   its tests in Node;  make check-browser  the package and the playground in Chromium (needs the npm registry)
+#   make check-engines  its tests on Node 18 to 24, Bun and Deno;  make check-bundlers  pages of Vite, webpack, Rollup, Parcel,
+#                   esbuild and Bun in Chromium (both need the npm registry)
 #   make check-types  its declarations for TypeScript, beside what exists at run time, and CommonJS (needs the npm registry)
 #   make check-languages  filters of C, C++, Python, JavaScript in Node and Chromium, the program, Redis and Valkey have the same bytes
 #   make play       the playground, served on this machine;  make web  the same as one file, build/web/index.html
@@ -44,7 +46,7 @@ LINK_SECONDS ?= 600
 SIMULATE_STEPS ?= 100000000
 FUZZERS = decode operations session reconcile exchange section
 
-.PHONY: all module deb check-deb check-deb-build python check-python check-pythons bench-python fuzz-python fuzz-cpp run run-redis check check-long check-redis check-servers check-link check-threads check-platforms install uninstall dist prove bench bench-redis bench-link bench-small bench-instructions bench-cli bench-growth docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean js check-js check-types check-engines check-browser fuzz-js bench-js web play check-languages
+.PHONY: all module deb check-deb check-deb-build python check-python check-pythons bench-python fuzz-python fuzz-cpp run run-redis check check-long check-redis check-servers check-link check-threads check-platforms install uninstall dist prove bench bench-redis bench-link bench-small bench-instructions bench-cli bench-growth docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean js check-js check-types check-engines check-bundlers check-browser fuzz-js bench-js web play check-languages
 
 all: build/build.ninja
 	@packaging/compile build
@@ -231,6 +233,10 @@ check-types: js
 check-engines: js
 	@packaging/dependencies browser
 	@bindings/js/test/engines
+
+check-bundlers: js
+	@packaging/dependencies browser
+	@bindings/js/test/bundlers
 
 check-browser: web
 	@packaging/dependencies browser
