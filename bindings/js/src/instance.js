@@ -25,21 +25,39 @@ const typedArray = Object.getPrototypeOf(Uint8Array.prototype);
 const tagOf = Object.getOwnPropertyDescriptor(typedArray, Symbol.toStringTag).get;
 const lengthOf = Object.getOwnPropertyDescriptor(typedArray, 'length').get;
 const bufferOf = Object.getOwnPropertyDescriptor(typedArray, 'buffer').get;
+const offsetOf = Object.getOwnPropertyDescriptor(typedArray, 'byteOffset').get;
+const valuesOf = typedArray.values;
 
-// Of the bytes of a Uint8Array, of this or of another window; -1 for anything else.
+// Of the bytes of a Uint8Array, of this or of another window; -1 for anything else. A class that extends Uint8Array may have
+// a length, a set and a slice of its own, so none of these is asked.
 function sizeOf(value) {
   if (typeof value !== 'object' || value === null || tagOf.call(value) !== 'Uint8Array') return -1;
   const size = lengthOf.call(value);
-  if (size === 0) refuseDetached(value);
+  if (size === 0) refuseLost(value);
   return size;
 }
 
-function refuseDetached(bytes) {
+// A buffer that was transferred to another thread, or became shorter, leaves arrays without bytes behind.
+function refuseLost(bytes) {
   try {
-    new Uint8Array(bufferOf.call(bytes), 0, 0); // throws where the buffer was transferred to another thread
+    valuesOf.call(bytes);
   } catch {
-    throw new TypeError('the buffer of this Uint8Array is detached');
+    throw new TypeError(isDetached(bufferOf.call(bytes)) ? 'the buffer of this Uint8Array is detached' : 'this Uint8Array lies outside of its buffer, which became shorter');
   }
+}
+
+function isDetached(buffer) {
+  try {
+    return new Uint8Array(buffer, 0, 0) === null;
+  } catch {
+    return true;
+  }
+}
+
+// The same bytes as a Uint8Array of no other class; null for anything else.
+function bytesOf(value) {
+  const size = sizeOf(value);
+  return size < 0 ? null : new Uint8Array(bufferOf.call(value), offsetOf.call(value), size);
 }
 
 function nameOf(value) {
@@ -54,6 +72,13 @@ const BATCH = 4096; // keys
 const BATCH_ROOM = 1 << 18; // bytes of their text
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
+
+// A copy of some elements. They may be accessors that run code, or change each time; here each is read once.
+function elementsOf(list, from) {
+  const count = Math.min(BATCH, list.length - from), elements = new Array(count);
+  for (let i = 0; i < count; i++) elements[i] = list[from + i];
+  return elements;
+}
 
 export class Instance {
   constructor(module, { maximumMemory = 2 ** 32, crypto = globalThis.crypto } = {}) {
@@ -208,7 +233,7 @@ export class Instance {
         if (seen < 128) return length;
       }
       if (length * 3 <= KEY_ROOM) return encoder.encodeInto(key, this.keyRoom).written;
-      return this.placeLong(encoder.encode(key));
+      return this.placeText(key);
     }
     const size = sizeOf(key);
     if (size < 0) throw new TypeError(`a key must be a string or a Uint8Array, not ${nameOf(key)}`);
@@ -216,17 +241,23 @@ export class Instance {
   }
 
   placeBytes(bytes, size) {
-    if (size > KEY_ROOM) return this.placeLong(bytes);
-    this.view().set(bytes, this.keyAt);
+    if (size > KEY_ROOM) return this.placeLong(bytes, size);
+    this.view();
+    this.keyRoom.set(bytes); // which has an end, for bytes that another thread makes longer just now
     this.placedAt = this.keyAt;
     return size;
   }
 
-  placeLong(bytes) {
-    const at = this.allocate(bytes.length);
-    this.view().set(bytes, at);
+  placeLong(bytes, size) {
+    const at = this.allocate(size);
+    this.view().subarray(at, at + size).set(bytes);
     this.placedAt = at;
-    return bytes.length;
+    return size;
+  }
+
+  placeText(text) {
+    const bytes = encoder.encode(text);
+    return this.placeLong(bytes, bytes.length);
   }
 
   // After each call with a key.
@@ -257,31 +288,36 @@ export class Instance {
 
   /**
    * Passes all keys of an iterable to `use(keys, flags, count)` in batches. Keys that are longer than a batch come alone, in
-   * memory of their own. `use` reads the flags before it returns.
+   * memory of their own. `use` reads the flags before it returns. `explain` gets an error of a batch and returns what is thrown; errors
+   * of an iterator are those of whoever made it.
    */
-  inBatches(keys, use) {
+  inBatches(keys, use, explain = (error) => error) {
     if (typeof keys === 'string' || keys === null || keys === undefined || typeof keys[Symbol.iterator] !== 'function' || sizeOf(keys) >= 0)
       throw new TypeError(`keys must be an array or another iterable of keys, not ${sizeOf(keys) >= 0 ? 'a Uint8Array' : nameOf(keys)}`);
     if (Array.isArray(keys)) {
-      for (let from = 0; from < keys.length; from += BATCH) this.passBatch(keys.slice(from, from + BATCH), use);
+      for (let from = 0; from < keys.length; from += BATCH) this.passBatch(elementsOf(keys, from), use, explain);
       return;
     }
     let batch = [];
     for (const key of keys) {
       batch.push(key);
       if (batch.length === BATCH) {
-        this.passBatch(batch, use);
+        this.passBatch(batch, use, explain);
         batch = [];
       }
     }
-    if (batch.length > 0) this.passBatch(batch, use);
+    if (batch.length > 0) this.passBatch(batch, use, explain);
   }
 
-  passBatch(keys, use) {
-    if (this.batchAt === 0) this.batchAt = this.allocate(BATCH * 9 + BATCH_ROOM);
-    const flagsAt = this.batchAt + 8 * BATCH, textAt = flagsAt + BATCH;
-    if (this.placeJoined(keys, textAt)) use(this.batchAt, flagsAt, keys.length);
-    else this.passInParts(keys, flagsAt, textAt, use);
+  passBatch(keys, use, explain) {
+    try {
+      if (this.batchAt === 0) this.batchAt = this.allocate(BATCH * 9 + BATCH_ROOM);
+      const flagsAt = this.batchAt + 8 * BATCH, textAt = flagsAt + BATCH;
+      if (this.placeJoined(keys, textAt)) use(this.batchAt, flagsAt, keys.length);
+      else this.passInParts(keys, flagsAt, textAt, use);
+    } catch (error) {
+      throw explain(error);
+    }
   }
 
   // Strings of ASCII that fit, all at once. Where it returns false, nothing but addresses and sizes was written.
@@ -319,28 +355,28 @@ export class Instance {
 
   // As many from `from` on as fit; returns which is the first that does not.
   placeSome(keys, sizes, from, textAt) {
-    const bytes = this.view(), end = textAt + BATCH_ROOM;
-    const pairs = new Uint32Array(bytes.buffer, this.batchAt, 2 * BATCH);
-    let at = textAt, i = from;
+    const room = this.view().subarray(textAt, textAt + BATCH_ROOM);
+    const pairs = new Uint32Array(room.buffer, this.batchAt, 2 * BATCH);
+    let used = 0, i = from;
     for (; i < keys.length; i++) {
       const key = keys[i];
       let size = sizes[i];
       if (typeof key === 'string') {
-        if (at + 3 * size > end) break;
-        size = encoder.encodeInto(key, bytes.subarray(at, end)).written;
+        if (used + 3 * size > BATCH_ROOM) break;
+        size = encoder.encodeInto(key, room.subarray(used)).written;
       } else {
-        if (at + size > end) break;
-        bytes.set(key, at);
+        if (used + size > BATCH_ROOM) break;
+        room.set(key, used);
       }
-      pairs[2 * (i - from)] = at;
+      pairs[2 * (i - from)] = textAt + used;
       pairs[2 * (i - from) + 1] = size;
-      at += size;
+      used += size;
     }
     return i;
   }
 
   useAlone(key, flagsAt, use) {
-    const size = typeof key === 'string' ? this.placeLong(encoder.encode(key)) : this.placeLong(key);
+    const size = typeof key === 'string' ? this.placeText(key) : this.placeLong(key, sizeOf(key));
     try {
       const pair = new Uint32Array(this.view().buffer, this.batchAt, 2);
       pair[0] = this.placedAt;
@@ -376,4 +412,4 @@ export class Cell {
   }
 }
 
-export { nameOf, sizeOf };
+export { bytesOf, nameOf, sizeOf };

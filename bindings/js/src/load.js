@@ -1,6 +1,6 @@
 // The classes of the package, over one instance of a WebAssembly module. index.js, removal.js and core.js load the module that
 // belongs to them; a page that has the bytes of one elsewhere, as in a single file, calls `load` itself.
-import { Cell, Instance, RoostError, nameOf, sizeOf } from './instance.js';
+import { Cell, Instance, RoostError, bytesOf, nameOf, sizeOf } from './instance.js';
 import { filterValues, kinds, layouts, schedules, semantics, windowValues } from './options.js';
 
 export { RoostError };
@@ -142,8 +142,8 @@ export function load(source, options = {}) {
 
     merge(other) {
       if (other !== null && typeof other === 'object' && #cell in other) return this.#mergeWith(other);
-      const bytes = sizeOf(other) < 0 && typeof other?.toBytes === 'function' ? other.toBytes() : other;
-      if (sizeOf(bytes) < 0) throw new TypeError(`merge takes a filter or its bytes, not ${nameOf(other)}`);
+      const bytes = bytesOf(sizeOf(other) < 0 && typeof other?.toBytes === 'function' ? other.toBytes() : other);
+      if (bytes === null) throw new TypeError(`merge takes a filter or its bytes, not ${nameOf(other)}`);
       const frame = frameOf(bytes);
       try {
         return roost.withBytes(frame, 'a frame', (at, size) => roost.answer(roost.call('filter_merge_frame', this.#live().at, at, size)));
@@ -288,8 +288,9 @@ export function load(source, options = {}) {
   };
 
   // Decodes for one class, and refuses the kinds of the others.
-  function decode(prototype, allowed, bytes, replica) {
-    if (sizeOf(bytes) < 0) throw new TypeError(`the bytes of a filter must be a Uint8Array, not ${nameOf(bytes)}`);
+  function decode(prototype, allowed, given, replica) {
+    const bytes = bytesOf(given);
+    if (bytes === null) throw new TypeError(`the bytes of a filter must be a Uint8Array, not ${nameOf(given)}`);
     const frame = frameOf(bytes);
     const kind = isCore && frame[bodyOf(frame)?.begin];
     if (isCore && bodyOf(frame) && frame[4] < 6 && ![1, 34, removes ? 35 : 34].includes(kind)) throw refuseBeyondCore('this kind of filter');
@@ -315,9 +316,9 @@ export function load(source, options = {}) {
       const status = roost.call(name, Replica.handle(object), at, flags, count, ...more);
       done += roost.result(0);
       changed += roost.result(1);
-      if (status !== 0) throw Object.assign(refusal(object, status), { done, changed });
+      if (status !== 0) throw refusal(object, status);
     };
-    roost.inBatches(keys, use);
+    roost.inBatches(keys, use, (error) => Object.assign(error, { done, changed }));
     return changed;
   }
 
@@ -592,7 +593,7 @@ export function load(source, options = {}) {
   // Numbers of keys are those of the calls that added them.
   function remember(keys, list) {
     if (typeof keys === 'string' || typeof keys?.[Symbol.iterator] !== 'function' || sizeOf(keys) >= 0) return keys; // refused later
-    for (const key of keys) list.push(sizeOf(key) >= 0 ? key.slice() : key);
+    for (const key of keys) list.push(sizeOf(key) >= 0 ? new Uint8Array(key) : key); // a Buffer's slice is no copy
     return list;
   }
 

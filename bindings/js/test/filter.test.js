@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { webcrypto } from 'node:crypto'; // Node 18 has it only there
 import { test } from 'node:test';
 import { inspect } from 'node:util';
-import { isCore, isLong, load, removes as canRemove, roost, wasm, withProgram } from './package.js';
+import { collector, isCore, isLong, load, removes as canRemove, roost, wasm, withProgram } from './package.js';
 
 const { Filter, RoostError, sync } = roost;
 const names = (count, prefix = 'bird') => Array.from({ length: count }, (_, i) => `${prefix}-${i}`);
@@ -360,16 +360,6 @@ if (isCore) test('smaller modules have the sizes of the program, or none', () =>
     assert.equal(run(['digest', String(rates[i])]).split(' ')[0], run(['digest', 'theirs']).split(' ')[0], String(rates[i]));
   }
 }));
-
-// What collects garbage, in the words of the engine.
-async function collector() {
-  if (globalThis.Bun) return () => globalThis.Bun.gc(true);
-  if (globalThis.gc) return globalThis.gc;
-  const { setFlagsFromString } = await import('node:v8');
-  const { runInNewContext } = await import('node:vm');
-  setFlagsFromString('--expose-gc');
-  return runInNewContext('gc');
-}
 
 test('objects that nobody refers to are freed', async () => {
   const collect = await collector();

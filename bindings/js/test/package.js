@@ -19,6 +19,16 @@ const isPlain = process.env.ROOST_JS_PLAIN !== undefined;
 export const wasm = (plain = isPlain) => readFileSync(join(folder, `${isCore ? name : 'roost'}${plain ? '' : '-simd'}.wasm`));
 export const roost = isPlain ? load(wasm(), { crypto: webcrypto }) : await import(file(`${name}.node.js`));
 
+// What collects garbage, in the words of the engine.
+export async function collector() {
+  if (globalThis.Bun) return () => globalThis.Bun.gc(true);
+  if (globalThis.gc) return globalThis.gc;
+  const { setFlagsFromString } = await import('node:v8');
+  const { runInNewContext } = await import('node:vm');
+  setFlagsFromString('--expose-gc');
+  return runInNewContext('gc');
+}
+
 // Runs the program on files in a folder of its own; `input` is what it reads.
 const program = process.env.ROOST ?? join(root, 'build/roost');
 export function withProgram(use) {

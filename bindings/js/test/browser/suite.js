@@ -79,8 +79,8 @@ async function check(name, run) {
 
 try {
   await checkLoading(check, browser, folders.package);
-  await run('module=index', ['filter', 'timed', 'vectors']);
-  for (const query of ['module=removal', 'module=core', 'module=index&plain', 'module=removal&plain', 'module=core&plain']) await run(query, ['filter']);
+  await run('module=index', ['filter', 'timed', 'vectors', 'hostile']);
+  for (const query of ['module=removal', 'module=core', 'module=index&plain', 'module=removal&plain', 'module=core&plain']) await run(query, ['filter', 'hostile']);
 } finally {
   await browser.close();
   server.close();

@@ -37,7 +37,7 @@ function compare(what, declares, has) {
 }
 
 // The forms for pages fetch their module, which Node does not do for files.
-globalThis.fetch = async (url) => ({ ok: true, arrayBuffer: async () => readFileSync(url) });
+globalThis.fetch = async (url) => new Response(readFileSync(url));
 for (const file of ['index', 'core', 'removal', 'load'])
   compare(`exports of ${file}`, exportsOf(file).filter(isValue).map((symbol) => symbol.name), Object.keys(await import(join(folder, `${file}.js`))));
 for (const file of ['index', 'core', 'removal'])

@@ -1,0 +1,201 @@
+// What a program may do to the package by mistake or on purpose: keys and options that run code, objects of other classes, sessions
+// that were never begun, no memory at any point. A call is right or throws; the instance goes on, and nothing is lost.
+import assert from 'node:assert/strict';
+import { webcrypto } from 'node:crypto';
+import { test } from 'node:test';
+import { collector, isCore, load, removes, roost, wasm } from './package.js';
+
+const fresh = (options) => load(wasm(), { crypto: webcrypto, ...options });
+const names = (count, prefix = 'bird') => Array.from({ length: count }, (_, i) => `${prefix}-${i}`);
+const kind = removes ? { kind: 'orcuckoo' } : {};
+const beyondCore = { skip: isCore && 'not in the smaller modules' };
+
+// Allocates and frees, which finds a heap that was damaged.
+function assertUsable({ Filter, sync }) {
+  const [a, b] = [new Filter(kind), new Filter(kind)];
+  a.addMany(names(3000));
+  a.add('z'.repeat(30000));
+  assert.equal(sync(a, b).equal, true);
+  assert.ok(b.hasMany(names(3000)).every(Boolean) && b.has('z'.repeat(30000)));
+  a.free();
+  b.free();
+}
+
+// ---- keys ----------------------------------------------------------------------------------------------------------------
+
+test('a Uint8Array of a class that lies about itself is the bytes that it has', () => {
+  const own = fresh(), filter = new own.Filter(kind);
+  class Liar extends Uint8Array {
+    get length() { return 1; }
+    get byteLength() { return 2; }
+    get buffer() { throw new Error('buffer'); }
+    get [Symbol.toStringTag]() { return 'Other'; }
+    set() { throw new Error('set'); }
+    slice() { return 'slice'; }
+    subarray() { return 'subarray'; }
+    static get [Symbol.species]() { return Array; }
+  }
+  for (const size of [0, 5, 20000, 60000, 400000]) {
+    const key = new Liar(size).fill(7), plain = new Uint8Array(size).fill(7);
+    assert.equal(filter.add(key), true, String(size));
+    assert.equal(filter.has(plain), true);
+    assert.equal(filter.addMany([plain, key]), 0);
+    assert.deepEqual(filter.hasMany([key, 'x', key]), [true, false, true]);
+  }
+  const liar = (bytes) => { const copy = new Liar(bytes.buffer); return copy; };
+  const copy = own.Filter.fromBytes(liar(filter.toBytes()));
+  assert.equal(copy.digest(), filter.digest());
+  assert.equal(copy.merge(liar(filter.toBytes())), false);
+  assert.equal(new own.Filter(kind).merge(liar(filter.delta(liar(new own.Filter(kind).cursor())).bytes)), true);
+  const session = filter.startSync();
+  assert.equal(session.next(liar(copy.reply(liar(session.next())))), null);
+  assertUsable(own);
+});
+
+test('an array whose elements are different each time, or run code, is read once', () => {
+  const own = fresh(), filter = new own.Filter(kind), beside = new own.Filter({ kind: 'bloom', capacity: 1e5 });
+  const changing = (values) => { let turn = 0; return { get() { return values[turn++ % values.length]; }, enumerable: true }; };
+  const lists = [
+    Object.defineProperty(['a', 'b', 'c'], 1, changing(['first', 'y'.repeat(300000), new Uint8Array(300000)])),
+    Object.defineProperty(['a', 'b', new Uint8Array(1)], 1, changing(['first', 'y'.repeat(300000)])),
+    Object.defineProperty(['a', 'b', 'c'], 1, { get() { beside.addMany(names(5000)); new own.Filter({ kind: 'bloom', capacity: 3e6 }).add('grow'); return 'first'; } }),
+    new Proxy(['a', 'first', 'c'], {}),
+    Object.assign(['a', 'first', 'c'], { slice: () => [5, 6], join: () => 'joined', [Symbol.iterator]: () => [][Symbol.iterator]() }),
+    Object.assign(['a', 'first', 'c'], { constructor: { [Symbol.species]: function () { return { set 0(_) {} }; } } }),
+  ];
+  lists.forEach((list, i) => {
+    filter.addMany(list);
+    assert.equal(filter.has('first'), true, String(i));
+    assert.deepEqual(filter.hasMany(['first', list[2]]), [true, true], String(i));
+  });
+  assert.equal(filter.has('a'), true);
+  assertUsable(own);
+});
+
+test('buffers that change their size', { skip: !('resize' in ArrayBuffer.prototype) && 'this engine has none' }, () => {
+  const own = fresh(), filter = new own.Filter(kind);
+  const buffer = new ArrayBuffer(40000, { maxByteLength: 80000 }), tracks = new Uint8Array(buffer), fixed = new Uint8Array(buffer, 100, 50);
+  assert.equal(filter.add(tracks), true);
+  buffer.resize(80000);
+  assert.equal(filter.has(tracks), false);
+  assert.equal(filter.addMany([tracks, fixed]), 2);
+  buffer.resize(120);
+  for (const use of [() => filter.add(fixed), () => filter.has(fixed), () => filter.addMany(['a', fixed]), () => filter.merge(fixed), () => own.Filter.fromBytes(fixed), () => filter.reply(fixed)])
+    assert.throws(use, { name: 'TypeError', message: /this Uint8Array lies outside of its buffer/ });
+  const list = ['a', tracks];
+  Object.defineProperty(list, 2, { get() { buffer.resize(60); return 'shrunk'; }, enumerable: true });
+  filter.addMany(list);
+  assert.deepEqual(filter.hasMany([tracks, 'shrunk', new Uint8Array(60)]), [true, true, true]);
+  assertUsable(own);
+});
+
+test('bytes that are shared with other threads', { skip: typeof SharedArrayBuffer === 'undefined' && 'this page has none' }, () => {
+  const own = fresh(), filter = new own.Filter(kind), shared = new Uint8Array(new SharedArrayBuffer(30000));
+  shared[0] = 1;
+  assert.equal(filter.add(shared), true);
+  assert.equal(filter.addMany([shared, shared.subarray(0, 9)]), 1);
+  assert.equal(filter.has(shared.slice(0, 9)), true);
+  const frame = filter.toBytes(), there = new Uint8Array(new SharedArrayBuffer(frame.length));
+  there.set(frame);
+  assert.equal(own.Filter.fromBytes(there).digest(), filter.digest());
+});
+
+test('an iterator that throws, frees or calls leaves what was added before, and the error says how much', () => {
+  const own = fresh(), filter = new own.Filter(kind);
+  const thrown = new Error('by the iterator');
+  function* throwing() { yield* names(5000, 'throw'); throw thrown; }
+  assert.throws(() => filter.addMany(throwing()), (error) => error === thrown);
+  assert.ok(filter.hasMany(names(4096, 'throw')).every(Boolean));
+  for (const bad of [5, { toString: () => 'x' }, new Uint16Array(3)])
+    assert.throws(() => filter.addMany([...names(5000, 'bad'), bad]), (error) => error instanceof TypeError && error.done === 4096 && error.changed <= 4096);
+  assert.ok(filter.hasMany(names(4096, 'bad')).every(Boolean));
+  function* freeing() { yield* names(4096, 'free'); filter.free(); yield 'a'; }
+  assert.throws(() => filter.addMany(freeing()), (error) => error.code === 'FREED' && error.done === 4096);
+  let closed = 0;
+  const bad = { [Symbol.iterator]: () => ({ next: () => ({ value: 7, done: false }), return: () => { closed++; return {}; } }) };
+  assert.throws(() => new own.Filter().addMany(bad), TypeError);
+  assert.equal(closed, 1);
+  assertUsable(own);
+});
+
+// ---- options ---------------------------------------------------------------------------------------------------------------
+
+test('what others add to Object.prototype changes nothing', () => {
+  Object.defineProperty(Object.prototype, 'roostTest', { value: 5, enumerable: true, configurable: true });
+  try {
+    const filter = new roost.Filter({ capacity: 100 });
+    filter.addMany(['a', 'b']);
+    assert.equal(roost.Filter.fromBytes(filter.toBytes()).digest(), filter.digest());
+    assert.throws(() => new roost.Filter({ kind: 'toString' }), { code: 'INVALID' });
+    assert.throws(() => new roost.Filter({ kind: '__proto__' }), { code: 'INVALID' });
+  } finally {
+    delete Object.prototype.roostTest;
+  }
+});
+
+// ---- memory ------------------------------------------------------------------------------------------------------------------
+
+// The calls of the module of the instance that `make` loads.
+function withCalls(make) {
+  const { Instance } = WebAssembly;
+  let calls = null;
+  WebAssembly.Instance = function (...given) { const instance = new Instance(...given); calls = instance.exports; return instance; };
+  try { return { own: make(), calls }; } finally { WebAssembly.Instance = Instance; }
+}
+
+// Takes all memory but one block of `room` bytes; returns what gives it back.
+function fill(calls, room) {
+  const kept = calls.allocate(room) >>> 0, taken = [];
+  for (let size = 1 << 20; size >= 16; size >>= 1)
+    for (let at = calls.allocate(size) >>> 0; at !== 0; at = calls.allocate(size) >>> 0) taken.push(at);
+  calls.release(kept);
+  return () => { for (const at of taken) calls.release(at); };
+}
+
+const acts = ({ Filter, sync }, options) => ({
+  add: (filter) => filter.add('one more'),
+  addMany: (filter) => filter.addMany(names(700, 'more')),
+  merge: (filter, other) => filter.merge(other),
+  mergeBytes: (filter, other, frame) => filter.merge(frame),
+  fromBytes: (filter, other, frame) => Filter.fromBytes(frame).free(),
+  toBytes: (filter) => filter.toBytes(),
+  clone: (filter) => filter.clone().free(),
+  delta: (filter) => filter.delta(filter.cursor()),
+  replica: (filter) => filter.replica(),
+  sync: (filter, other) => sync(filter, other),
+  long: (filter) => filter.add('w'.repeat(20000)),
+  ...(options.kind === 'orcuckoo' && { delete: (filter) => filter.delete('bird-5') }),
+});
+
+for (const options of [{}, { capacity: 2000 }, ...(removes ? [kind] : []), ...(isCore ? [] : [{ kind: 'orcuckoo', semantics: 'last-writer-wins' }, { kind: 'bloom', scalable: true, capacity: 100 }, { kind: 'cuckoo', capacity: 3000 }])])
+  test(`${JSON.stringify(options)}: each call fails at each allocation, keeps what there is, and succeeds once there is room`, () => {
+    const { own, calls } = withCalls(() => fresh({ maximumMemory: 4 << 20 })), { Filter } = own;
+    const outcomes = { done: 0, refused: 0 };
+    new Filter().addMany(['a']); // the room for batches
+    for (const [name, act] of Object.entries(acts(own, options))) {
+      const filter = new Filter(options), other = new Filter(options);
+      filter.addMany(names(600));
+      other.addMany(names(600, 'other'));
+      const frame = other.toBytes();
+      let room = 16, refused = true;
+      for (; refused && room < 2e6; room = Math.ceil(room * 1.4)) {
+        const before = filter.digest(), giveBack = fill(calls, room);
+        try {
+          act(filter, other, frame);
+          refused = false;
+        } catch (error) {
+          assert.equal(error.code, 'NO_MEMORY', `${name} with ${room}: ${error.stack}`);
+          if (name !== 'addMany' && name !== 'sync') assert.equal(filter.digest(), before, `${name} with ${room}`);
+        } finally {
+          giveBack();
+        }
+        assert.ok(filter.hasMany(names(600)).every((found, i) => found || (name === 'delete' && i === 5)), `${name} with ${room}`);
+        outcomes[refused ? 'refused' : 'done']++;
+      }
+      assert.equal(refused, false, name);
+      filter.free();
+      other.free();
+    }
+    assert.ok(outcomes.refused > 20, JSON.stringify(outcomes));
+    assertUsable(own);
+  });
