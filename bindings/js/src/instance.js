@@ -407,7 +407,11 @@ export class Cell {
     if (--this.holds > 0) return;
     const { at, instance, other } = this;
     this.at = 0;
-    if (!instance.broken) instance.call(this.destroy, at);
+    try {
+      if (!instance.broken) instance.call(this.destroy, at);
+    } catch {
+      // The instance is now broken, and the next call says so. The garbage collector has nobody to tell.
+    }
     if (other) other.drop();
   }
 }

@@ -85,60 +85,66 @@ export function load(source, options = {}) {
     return error;
   }
 
-  const cells = new WeakMap(); // of sessions; filters have a field, which is quicker
+  // ---- calls with a key ------------------------------------------------------------------------------------------------
+
+  function live(cell) {
+    if (cell.handle === 0) throw new RoostError('FREED', 'this object was freed');
+    return cell;
+  }
+
+  // Of constructors that programs can reach, but have nothing to give.
+  function refuseOthers(cell) {
+    if (!(cell instanceof Cell)) throw new TypeError('objects of this class are made by other calls: see the documentation');
+  }
+
+  function change(object, cell, call, key, size = roost.place(key)) {
+    if (roost.broken) throw roost.broken;
+    const { handle } = cell;
+    try {
+      tellTime(cell);
+      const returned = handle === 0 ? 0 : call(handle, roost.placedAt, size);
+      roost.unplace();
+      live(cell);
+      if (returned > 1) throw refusal(object, returned >> 1);
+      return returned === 1;
+    } catch (cause) {
+      throw cause instanceof RoostError ? cause : roost.breakDown(cause);
+    }
+  }
+
+  function look(cell, call, key, size = roost.place(key)) {
+    if (roost.broken) throw roost.broken;
+    const { handle } = cell;
+    try {
+      const found = handle === 0 ? 0 : call(handle, roost.placedAt, size);
+      live(cell);
+      return found !== 0;
+    } finally {
+      roost.stack.value = roost.stackTop; // where the stack was exhausted in the middle
+      roost.unplace();
+    }
+  }
 
   // ---- what filters, windows and counters have in common ---------------------------------------------------------------
 
   class Replica {
     #cell;
+    #class; // Filter, Window or Counter
 
-    constructor(cell) {
+    constructor(cell, Class) {
+      refuseOthers(cell);
       this.#cell = cell;
+      this.#class = Class;
       cell.timed = calls.filter_has_time !== undefined && calls.filter_has_time(cell.handle) !== 0;
       roost.freed.register(this, cell, cell);
     }
 
     static handle(object) {
-      if (!(object !== null && typeof object === 'object' && #cell in object)) throw new TypeError(`must be a filter, not ${nameOf(object)}`);
-      return object.#live().at;
+      if (object !== null && typeof object === 'object' && #cell in object) return object.#live().at;
+      throw new TypeError(typeof object?.toBytes === 'function' ? 'this is a filter of another instance: make one of its toBytes() here' : `must be a filter, not ${nameOf(object)}`);
     }
 
-    static cell(object) {
-      return object.#live();
-    }
-
-    #live() {
-      if (this.#cell.handle === 0) throw new RoostError('FREED', 'this object was freed');
-      return this.#cell;
-    }
-
-    change(call, key, size = roost.place(key)) {
-      if (roost.broken) throw roost.broken;
-      const { handle } = this.#cell;
-      try {
-        tellTime(this.#cell);
-        const returned = handle === 0 ? 0 : call(handle, roost.placedAt, size);
-        roost.unplace();
-        this.#live();
-        if (returned > 1) throw refusal(this, returned >> 1);
-        return returned === 1;
-      } catch (cause) {
-        throw cause instanceof RoostError ? cause : roost.breakDown(cause);
-      }
-    }
-
-    look(call, key, size = roost.place(key)) {
-      if (roost.broken) throw roost.broken;
-      const { handle } = this.#cell;
-      try {
-        const found = handle === 0 ? 0 : call(handle, roost.placedAt, size);
-        this.#live();
-        return found !== 0;
-      } finally {
-        roost.stack.value = roost.stackTop; // where the stack was exhausted in the middle
-        roost.unplace();
-      }
-    }
+    #live() { return live(this.#cell); }
 
     merge(other) {
       if (other !== null && typeof other === 'object' && #cell in other) return this.#mergeWith(other);
@@ -164,7 +170,7 @@ export function load(source, options = {}) {
       let other = null;
       try {
         roost.withBytes(frame, 'a frame', (at, size) => roost.check(roost.call('filter_decode', at, size)));
-        other = adopt(Filter.prototype, roost.result(0));
+        other = adopt(Filter, Filter.prototype, roost.result(0));
         return explainMismatch(error, this, other);
       } catch {
         return error; // a delta, which has no state of its own
@@ -205,7 +211,7 @@ export function load(source, options = {}) {
 
     clone() {
       roost.check(roost.call('filter_clone', this.#live().at));
-      return adopt(this.constructor.prototype, roost.result(0));
+      return adopt(this.#class, Object.getPrototypeOf(this), roost.result(0));
     }
 
     cursor() {
@@ -280,7 +286,13 @@ export function load(source, options = {}) {
   if (Symbol.dispose) Replica.prototype[Symbol.dispose] = Replica.prototype.free;
 
   const makeKey = Symbol('cell');
-  const adopt = (prototype, at) => Reflect.construct(prototype.constructor, [makeKey, new Cell(roost, at, 'filter_free')]);
+
+  // Makes an object of a class that the program may have extended; its constructor takes what it likes, and is not called.
+  function adopt(Class, prototype, at) {
+    const object = new Class(makeKey, new Cell(roost, at, 'filter_free'));
+    return prototype === Class.prototype ? object : Object.setPrototypeOf(object, prototype);
+  }
+
   const cellFor = (first, second, make) => {
     if (first === makeKey) return second;
     make();
@@ -288,14 +300,14 @@ export function load(source, options = {}) {
   };
 
   // Decodes for one class, and refuses the kinds of the others.
-  function decode(prototype, allowed, given, replica) {
+  function decode(Class, prototype, allowed, given, replica) {
     const bytes = bytesOf(given);
     if (bytes === null) throw new TypeError(`the bytes of a filter must be a Uint8Array, not ${nameOf(given)}`);
     const frame = frameOf(bytes);
     const kind = isCore && frame[bodyOf(frame)?.begin];
     if (isCore && bodyOf(frame) && frame[4] < 6 && ![1, 34, removes ? 35 : 34].includes(kind)) throw refuseBeyondCore('this kind of filter');
     roost.withBytes(frame, 'a frame', (at, size) => roost.check(roost.call('filter_decode', at, size)));
-    const object = adopt(prototype, roost.result(0));
+    const object = adopt(Class, prototype, roost.result(0));
     const found = wordOf(kinds, roost.ask('filter_kind', Replica.handle(object)));
     try {
       if (!allowed.includes(found)) throw new RoostError('MISMATCH', `these are the bytes of a ${found}, not of a ${allowed.join(' or ')}`);
@@ -309,11 +321,11 @@ export function load(source, options = {}) {
   }
 
   // Adds or removes all keys of an iterable; how many changed. An error has how many were done.
-  function changeMany(object, name, keys, ...more) {
+  function changeMany(object, cell, name, keys, ...more) {
     let done = 0, changed = 0;
     const use = (at, flags, count) => {
-      tellTime(Replica.cell(object));
-      const status = roost.call(name, Replica.handle(object), at, flags, count, ...more);
+      tellTime(live(cell));
+      const status = roost.call(name, cell.at, at, flags, count, ...more);
       done += roost.result(0);
       changed += roost.result(1);
       if (status !== 0) throw refusal(object, status);
@@ -346,18 +358,18 @@ export function load(source, options = {}) {
 
     constructor(options = {}, cell) {
       const own = cellFor(options, cell, () => newFilter(options));
-      super(own);
+      super(own, Filter);
       this.#cell = own;
     }
 
     static fromBytes(bytes, { replica } = {}) {
-      return decode(this.prototype, ['bloom', 'cuckoo', 'orcuckoo'], bytes, replica);
+      return decode(Filter, this.prototype, ['bloom', 'cuckoo', 'orcuckoo'], bytes, replica);
     }
 
     // These two are called most: as `change` and `look`, with what is rare left to them.
     add(key) {
       const size = roost.place(key), { handle, timed } = this.#cell;
-      if (handle === 0 || timed || roost.placedAt !== keyAt || roost.broken !== null) return this.change(filter_add, key, size);
+      if (handle === 0 || timed || roost.placedAt !== keyAt || roost.broken !== null) return change(this, this.#cell, filter_add, key, size);
       let returned;
       try {
         returned = filter_add(handle, keyAt, size);
@@ -370,7 +382,7 @@ export function load(source, options = {}) {
 
     has(key) {
       const size = roost.place(key), { handle } = this.#cell;
-      if (handle === 0 || roost.placedAt !== keyAt || roost.broken !== null) return this.look(filter_contains, key, size);
+      if (handle === 0 || roost.placedAt !== keyAt || roost.broken !== null) return look(this.#cell, filter_contains, key, size);
       try {
         return filter_contains(handle, keyAt, size) !== 0;
       } catch (cause) {
@@ -379,30 +391,30 @@ export function load(source, options = {}) {
       }
     }
 
-    delete(key) { return this.change(calls.filter_remove ?? cannotRemove, key); }
-    deleteOne(key) { return this.change(calls.filter_remove_one ?? cannotRemove, key); }
+    delete(key) { return change(this, this.#cell, calls.filter_remove ?? cannotRemove, key); }
+    deleteOne(key) { return change(this, this.#cell, calls.filter_remove_one ?? cannotRemove, key); }
 
     count(key) {
-      const size = roost.place(key);
+      const cell = this.#cell, size = roost.place(key);
       try {
-        return roost.ask('filter_count', Replica.handle(this), roost.placedAt, size);
+        return roost.ask('filter_count', live(cell).at, roost.placedAt, size);
       } finally {
         roost.unplace();
       }
     }
 
-    addMany(keys) { return changeMany(this, 'filter_add_many', keys); }
+    addMany(keys) { return changeMany(this, this.#cell, 'filter_add_many', keys); }
 
     deleteMany(keys) {
       if (!removes) roost.check(UNSUPPORTED);
-      return changeMany(this, 'filter_remove_many', keys);
+      return changeMany(this, this.#cell, 'filter_remove_many', keys);
     }
 
     hasMany(keys) {
-      const found = Array.isArray(keys) ? new Array(keys.length) : [];
+      const cell = this.#cell, found = Array.isArray(keys) ? new Array(keys.length) : [];
       let length = 0;
       roost.inBatches(keys, (at, flags, count) => {
-        roost.ask('filter_contains_many', Replica.handle(this), at, flags, count);
+        roost.ask('filter_contains_many', live(cell).at, at, flags, count);
         const bytes = roost.view();
         for (let i = 0; i < count; i++) found[length++] = bytes[flags + i] !== 0;
       });
@@ -421,20 +433,32 @@ export function load(source, options = {}) {
   }
 
   class Timed extends Replica {
+    #cell;
+    #kind;
+
     constructor(kind, options, cell) {
-      super(cellFor(options, cell, () => {
+      const own = cellFor(options, cell, () => {
         if (isCore) throw refuseBeyondCore(`a ${kind}`);
         roost.check(roost.call('window_new', ...windowValues(kind, options)), 'this combination of options makes no window');
-      }));
+      });
+      super(own, kind === 'window' ? Window : Counter);
+      this.#cell = own;
+      this.#kind = kind;
+    }
+
+    // The cell of a window or of a counter; of `kind`, if that is given.
+    static timed(object, kind) {
+      if (object !== null && typeof object === 'object' && #cell in object && (kind ?? object.#kind) === object.#kind) return object.#cell;
+      throw new TypeError(`this is no ${kind ?? 'window or counter'}`);
     }
 
     trustUntil(time) {
-      roost.call('window_set_latest', Replica.handle(this), time === null ? 0 : timeOf(time));
+      roost.call('window_set_latest', live(Timed.timed(this)).at, time === null ? 0 : timeOf(time));
     }
 
     info() {
-      const info = super.info();
-      roost.ask('window_info', Replica.handle(this));
+      const cell = Timed.timed(this), info = super.info();
+      roost.ask('window_info', cell.at);
       const [window, slot, shortest, slots, , newest] = roost.results(6);
       return Object.assign(info, { window_seconds: window / 1e6, slot_seconds: slot / 1e6, shortest_slot_seconds: shortest / 1e6, slots, newest: newest / 1e6 });
     }
@@ -443,25 +467,25 @@ export function load(source, options = {}) {
   class Window extends Timed {
     constructor(options = {}, cell) { super('window', options, cell); }
 
-    static fromBytes(bytes, { replica } = {}) { return decode(this.prototype, ['window'], bytes, replica); }
+    static fromBytes(bytes, { replica } = {}) { return decode(Window, this.prototype, ['window'], bytes, replica); }
 
     add(key, time = Date.now()) {
       const at = timeOf(time);
-      return !this.change((handle, place, size) => calls.window_add(handle, place, size, at), key); // which tells whether it was there
+      return !change(this, Timed.timed(this, 'window'), (handle, place, size) => calls.window_add(handle, place, size, at), key); // which tells whether it was there
     }
 
     has(key, time = Date.now()) {
       const at = timeOf(time);
-      return this.look((handle, place, size) => calls.window_contains(handle, place, size, at), key);
+      return look(Timed.timed(this, 'window'), (handle, place, size) => calls.window_contains(handle, place, size, at), key);
     }
 
-    addMany(keys, time = Date.now()) { return changeMany(this, 'window_add_many', keys, timeOf(time)); }
+    addMany(keys, time = Date.now()) { return changeMany(this, Timed.timed(this, 'window'), 'window_add_many', keys, timeOf(time)); }
   }
 
   class Counter extends Timed {
     constructor(options = {}, cell) { super('counter', options, cell); }
 
-    static fromBytes(bytes, { replica } = {}) { return decode(this.prototype, ['counter'], bytes, replica); }
+    static fromBytes(bytes, { replica } = {}) { return decode(Counter, this.prototype, ['counter'], bytes, replica); }
 
     increment(id, by = 1, time = Date.now()) {
       const at = timeOf(time);
@@ -470,13 +494,13 @@ export function load(source, options = {}) {
       const amount = BigInt(by);
       if (amount !== BigInt.asIntN(64, amount)) throw new RoostError('OVERFLOW', 'an amount has at most 64 bits');
       const bits = BigInt.asUintN(64, amount);
-      const applied = this.change((handle, place, size) =>
+      const applied = change(this, Timed.timed(this, 'counter'), (handle, place, size) =>
         calls.counter_increment(handle, place, size, Number(bits >> 32n), Number(bits & 0xffffffffn), at), id);
       return { applied, value: signed(roost.result(0), roost.result(1)) };
     }
 
     get value() {
-      roost.check(roost.ask('counter_value', Replica.handle(this)));
+      roost.check(roost.ask('counter_value', live(Timed.timed(this, 'counter')).at));
       return signed(roost.result(0), roost.result(1));
     }
   }
@@ -484,31 +508,37 @@ export function load(source, options = {}) {
   // ---- sessions ------------------------------------------------------------------------------------------------------------
 
   class Session {
+    #cell;
+
     constructor(cell) {
-      cells.set(this, cell);
+      refuseOthers(cell);
+      this.#cell = cell;
       roost.freed.register(this, cell, cell);
     }
 
-    static handle(session) {
-      const cell = cells.get(session);
-      if (!cell) throw new RoostError('FREED', 'this session was freed');
-      return cell.at;
+    // `ends` is the call that frees sessions of this class.
+    static handle(session, ends) {
+      if (session === null || typeof session !== 'object' || !(#cell in session) || session.#cell.destroy !== ends) throw new TypeError('this is no session of this class');
+      if (session.#cell.handle === 0) throw new RoostError('FREED', 'this session was freed');
+      return session.#cell.at;
     }
 
     free() {
-      const cell = cells.get(this);
-      if (!cell) return;
-      cells.delete(this);
+      const cell = this.#cell;
+      if (cell.handle === 0) return;
+      cell.handle = 0;
       roost.freed.unregister(cell);
       cell.drop();
     }
   }
   if (Symbol.dispose) Session.prototype[Symbol.dispose] = Session.prototype.free;
 
-  function nextMessage(session, call, message, needed) {
-    if (needed && sizeOf(message) < 0) throw new TypeError(`a message must be a Uint8Array, not ${nameOf(message)}`);
+  const syncOf = (session) => Session.handle(session, 'sync_free');
+  const reconciliationOf = (session) => Session.handle(session, 'reconcile_free');
+
+  function nextMessage(handle, call, message) {
     return roost.withBytes(message, 'a message', (at, size) => {
-      const status = roost.call(call, Session.handle(session), at, size);
+      const status = roost.call(call, handle, at, size);
       const made = roost.takeMade();
       if (status !== 0) throw Object.assign(roost.error(status), { reply: made.length > 0 ? made : null });
       return made.length > 0 ? made : null;
@@ -516,16 +546,16 @@ export function load(source, options = {}) {
   }
 
   class Sync extends Session {
-    next(reply = null) { return nextMessage(this, 'sync_next', reply, false); }
+    next(reply = null) { return nextMessage(syncOf(this), 'sync_next', reply); }
 
     result() {
-      roost.ask('sync_result', Session.handle(this));
+      roost.ask('sync_result', syncOf(this));
       const [equal, changed, rounds, sent, received] = roost.results(5);
       return { equal: equal !== 0, changed: changed !== 0, rounds, sent, received };
     }
 
     memory() {
-      roost.check(roost.call('sync_memory', Session.handle(this)));
+      roost.check(roost.call('sync_memory', syncOf(this)));
       return roost.takeMade();
     }
   }
@@ -549,11 +579,11 @@ export function load(source, options = {}) {
       this.#keys = keys;
     }
 
-    next(message = null) { return nextMessage(this, 'reconcile_next', message, false); }
-    get done() { return roost.ask('reconcile_is_done', Session.handle(this)) !== 0; }
+    next(message = null) { return nextMessage(reconciliationOf(this), 'reconcile_next', message); }
+    get done() { return roost.ask('reconcile_is_done', reconciliationOf(this)) !== 0; }
 
     result() {
-      roost.ask('reconcile_result', Session.handle(this));
+      roost.ask('reconcile_result', reconciliationOf(this));
       const [keys, onlyHere, onlyThere, changed, messages, sent, received, exact, complete] = roost.results(9);
       return { keys, onlyHere, onlyThere, changed, messages, sent, received, exact: exact !== 0, complete: complete !== 0 };
     }
@@ -562,7 +592,7 @@ export function load(source, options = {}) {
       if (!this.done) throw new RoostError('INVALID', 'the differences are known once the session is done');
       const count = this.result().onlyHere, at = roost.allocate(24 * count);
       try {
-        roost.ask('reconcile_differences', Session.handle(this), at);
+        roost.ask('reconcile_differences', reconciliationOf(this), at);
         const numbers = new BigUint64Array(roost.view().buffer.slice(at, at + 24 * count));
         return Array.from({ length: count }, (_, i) => ({ key: this.#keys[Number(numbers[3 * i])], here: Number(numbers[3 * i + 1]), there: Number(numbers[3 * i + 2]) }));
       } finally {
@@ -582,7 +612,7 @@ export function load(source, options = {}) {
     else roost.withBytes(first, 'the first message', (at, size) => roost.check(roost.call('reconcile_respond', at, size)));
     const session = new Reconciliation(new Cell(roost, roost.result(0), 'reconcile_free'), list);
     try {
-      roost.inBatches(remember(keys, list), (at, flags, count) => roost.check(roost.call('reconcile_add_many', Session.handle(session), at, count)));
+      roost.inBatches(remember(keys, list), (at, flags, count) => roost.check(roost.call('reconcile_add_many', reconciliationOf(session), at, count)));
     } catch (error) {
       session.free();
       throw error;

@@ -118,6 +118,73 @@ test('an iterator that throws, frees or calls leaves what was added before, and 
   assertUsable(own);
 });
 
+// ---- receivers -------------------------------------------------------------------------------------------------------------
+
+test('a method of one class refuses objects of another, and the instance goes on', beyondCore, () => {
+  const own = fresh(), objects = () => [new own.Filter(), new own.Window({ window: 60 }), new own.Counter({ window: 60 }), new own.Filter().startSync(), own.reconcile(['a']), {}, null, 5];
+  const classes = [own.Filter, own.Window, own.Counter, own.Sync, own.Reconciliation];
+  const values = [['x'], [['x']], [new Uint8Array(3)], [], [5]];
+  let calls = 0;
+  for (const Class of classes)
+    for (let at = Class.prototype; at !== Object.prototype; at = Object.getPrototypeOf(at))
+      for (const name of Reflect.ownKeys(at).filter((name) => name !== 'constructor' && name !== 'free' && name !== Symbol.dispose))
+        for (const object of objects())
+          for (const given of values) {
+            const { value, get } = Object.getOwnPropertyDescriptor(at, name);
+            try {
+              (value ?? get).apply(object, given);
+            } catch (error) {
+              assert.ok(error instanceof own.RoostError || error instanceof TypeError, `${Class.name}.${String(name)} of ${object?.constructor?.name}: ${error}`);
+              assert.ok(error.code !== 'BROKEN', `${Class.name}.${String(name)} of ${object?.constructor?.name}: ${error}`);
+            }
+            calls++;
+          }
+  assert.ok(calls > 1000, String(calls));
+  assertUsable(own);
+});
+
+test('sessions and what filters are made of cannot be made by hand', async () => {
+  const own = fresh(), collect = await collector();
+  for (const Class of [own.Sync, own.Reconciliation, Object.getPrototypeOf(own.Filter), Object.getPrototypeOf(own.Sync)])
+    for (const given of [undefined, null, {}, { at: 8, handle: 8 }, 'x']) assert.throws(() => new Class(given), TypeError);
+  for (let turn = 0; turn < 3; turn++) {
+    collect(); // what was registered in spite of it would end the process
+    await new Promise((done) => setTimeout(done, 5));
+  }
+  assertUsable(own);
+});
+
+test('classes that extend Filter keep what is read and cloned', () => {
+  class Birds extends roost.Filter {
+    constructor() { super({ capacity: 100 }); }
+    sing() { return 'song'; }
+  }
+  const birds = new Birds();
+  birds.add('swift');
+  for (const copy of [birds.clone(), Birds.fromBytes(birds.toBytes())]) {
+    assert.equal(copy.has('swift'), true);
+    assert.equal(copy.digest(), birds.digest());
+    assert.equal(copy.sing(), 'song');
+    assert.ok(copy instanceof Birds);
+  }
+  const odd = roost.Filter.fromBytes(birds.toBytes());
+  odd.constructor = class { };
+  assert.equal(odd.clone().has('swift'), true);
+  if (isCore) return;
+  const window = Object.setPrototypeOf(odd, roost.Window.prototype).clone();
+  for (const use of [() => window.add('a'), () => window.has('a'), () => window.info(), () => window.trustUntil(5)]) assert.throws(use, TypeError);
+  assert.equal(Object.setPrototypeOf(window, roost.Filter.prototype).has('swift'), true);
+});
+
+test('a filter of another instance merges by its bytes, and is refused elsewhere with the reason', () => {
+  const own = fresh(), here = new own.Filter(), there = new roost.Filter();
+  there.add('swift');
+  assert.equal(here.merge(there), true);
+  assert.equal(here.has('swift'), true);
+  for (const name of ['compare', 'equals', 'leq']) assert.throws(() => here[name](there), { name: 'TypeError', message: /filter of another instance.*toBytes/ });
+  for (const other of [null, 5, {}, 'x']) assert.throws(() => here.compare(other), { name: 'TypeError', message: /must be a filter, not/ });
+});
+
 // ---- options ---------------------------------------------------------------------------------------------------------------
 
 test('what others add to Object.prototype changes nothing', () => {

@@ -8,7 +8,7 @@ const require = createRequire(import.meta.url);
 const ts = require('typescript');
 const folder = dirname(require.resolve('roost-filter/package.json'));
 const names = (list) => [...new Set(list)].sort();
-const internal = new Set(['constructor', 'change', 'look', 'Symbol(nodejs.util.inspect.custom)']); // of load.js alone
+const internal = new Set(['constructor', 'Symbol(nodejs.util.inspect.custom)']); // of load.js alone
 
 // ---- the declarations
 
