@@ -63,7 +63,7 @@ function bytesOf(value) {
 function nameOf(value) {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return 'an array';
-  return typeof value === 'object' || typeof value === 'function' ? `a value of type ${typeof value}` : `${typeof value} ${String(value)}`;
+  return typeof value === 'object' || typeof value === 'function' ? `a value of type ${typeof value}` : `${typeof value} ${String(value).slice(0, 40)}`;
 }
 
 const SMALL = 20; // characters that the loop writes
@@ -81,11 +81,10 @@ function elementsOf(list, from) {
 }
 
 export class Instance {
-  constructor(module, { maximumMemory = 2 ** 32, crypto = globalThis.crypto } = {}) {
-    if (typeof crypto?.getRandomValues !== 'function') throw new TypeError('crypto: is missing; in Node 18 pass webcrypto of node:crypto');
+  constructor(module, { maximumMemory, crypto }) {
     this.crypto = crypto;
     const declared = 32; // pages; the data of the module and its stack are within
-    const maximum = Math.min(65536, Math.max(declared, Math.floor(maximumMemory / 65536)));
+    const maximum = Math.min(65536, Math.floor(maximumMemory / 65536));
     this.memory = new WebAssembly.Memory({ initial: declared, maximum });
     this.broken = null;
     const instance = new WebAssembly.Instance(module, {

@@ -1,7 +1,7 @@
 // The classes of the package, over one instance of a WebAssembly module. index.js, removal.js and core.js load the module that
 // belongs to them; a page that has the bytes of one elsewhere, as in a single file, calls `load` itself.
 import { Cell, Instance, RoostError, bytesOf, nameOf, sizeOf } from './instance.js';
-import { filterValues, kinds, layouts, schedules, semantics, windowValues } from './options.js';
+import { filterValues, instanceValues, kinds, layouts, readOptions, reconcileValues, schedules, semantics, windowValues } from './options.js';
 
 export { RoostError };
 
@@ -45,7 +45,7 @@ function frameOf(bytes) {
  */
 export function load(source, options = {}) {
   const module = source instanceof WebAssembly.Module ? source : new WebAssembly.Module(source);
-  const roost = new Instance(module, options);
+  const roost = new Instance(module, instanceValues(options));
   const { calls } = roost;
   const isCore = calls.window_new === undefined; // roost-filter/core, or roost-filter/removal
   const removes = calls.filter_remove !== undefined;
@@ -300,8 +300,8 @@ export function load(source, options = {}) {
   };
 
   // Decodes for one class, and refuses the kinds of the others.
-  function decode(Class, prototype, allowed, given, replica) {
-    const bytes = bytesOf(given);
+  function decode(Class, prototype, allowed, given, options) {
+    const bytes = bytesOf(given), { replica } = readOptions(options, ['replica']);
     if (bytes === null) throw new TypeError(`the bytes of a filter must be a Uint8Array, not ${nameOf(given)}`);
     const frame = frameOf(bytes);
     const kind = isCore && frame[bodyOf(frame)?.begin];
@@ -362,8 +362,8 @@ export function load(source, options = {}) {
       this.#cell = own;
     }
 
-    static fromBytes(bytes, { replica } = {}) {
-      return decode(Filter, this.prototype, ['bloom', 'cuckoo', 'orcuckoo'], bytes, replica);
+    static fromBytes(bytes, options = {}) {
+      return decode(Filter, this.prototype, ['bloom', 'cuckoo', 'orcuckoo'], bytes, options);
     }
 
     // These two are called most: as `change` and `look`, with what is rare left to them.
@@ -467,7 +467,7 @@ export function load(source, options = {}) {
   class Window extends Timed {
     constructor(options = {}, cell) { super('window', options, cell); }
 
-    static fromBytes(bytes, { replica } = {}) { return decode(Window, this.prototype, ['window'], bytes, replica); }
+    static fromBytes(bytes, options = {}) { return decode(Window, this.prototype, ['window'], bytes, options); }
 
     add(key, time = Date.now()) {
       const at = timeOf(time);
@@ -485,7 +485,7 @@ export function load(source, options = {}) {
   class Counter extends Timed {
     constructor(options = {}, cell) { super('counter', options, cell); }
 
-    static fromBytes(bytes, { replica } = {}) { return decode(Counter, this.prototype, ['counter'], bytes, replica); }
+    static fromBytes(bytes, options = {}) { return decode(Counter, this.prototype, ['counter'], bytes, options); }
 
     increment(id, by = 1, time = Date.now()) {
       const at = timeOf(time);
@@ -601,14 +601,11 @@ export function load(source, options = {}) {
     }
   }
 
-  const methods = { auto: 0, riblt: 1, dbf: 2, 'ccf-query': 3, 'ccf-decode': 4 };
-
   /** Begins to find out which of `keys` another side lacks; with `first`, its first message, answers the other side. */
-  function reconcile(keys, { method = 'auto', multiset = false, first = null } = {}) {
+  function reconcile(keys, options = {}) {
     if (isCore) throw refuseBeyondCore('reconcile');
-    if (typeof method !== 'string' || !Object.hasOwn(methods, method)) throw new RoostError('INVALID', `method: must be one of ${Object.keys(methods).join(', ')}`);
-    const list = [];
-    if (first === null) roost.check(roost.call('reconcile_new', methods[method], Number(multiset === true)));
+    const { values, first } = reconcileValues(options), list = [];
+    if (first === null) roost.check(roost.call('reconcile_new', ...values));
     else roost.withBytes(first, 'the first message', (at, size) => roost.check(roost.call('reconcile_respond', at, size)));
     const session = new Reconciliation(new Cell(roost, roost.result(0), 'reconcile_free'), list);
     try {

@@ -16,10 +16,12 @@ function refuse(option, why) {
 
 const shown = (value) => (typeof value === 'number' ? String(value) : nameOf(value));
 
-function known(options, names) {
+/** The options of these names, each read once: they may be accessors. Others are refused. */
+export function readOptions(options, names) {
   if (typeof options !== 'object' || options === null) throw new TypeError(`options must be an object, not ${nameOf(options)}`);
   for (const name of Object.keys(options))
     if (!names.includes(name)) refuse(name, `no such option; there are ${names.join(', ')}`);
+  return Object.fromEntries(names.map((name) => [name, options[name]]));
 }
 
 function whole(options, name, least, most) {
@@ -100,8 +102,8 @@ function fitEntries(o) {
 }
 
 // The values of the call `filter_new`, in order.
-export function filterValues(options) {
-  known(options, filterOptions);
+export function filterValues(given) {
+  const options = readOptions(given, filterOptions);
   const o = {
     kind: choice(options, 'kind', { bloom: 1, cuckoo: 2, orcuckoo: 3 }),
     layout: choice(options, 'layout', layouts),
@@ -144,8 +146,26 @@ function microseconds(options) {
 }
 
 // The values of the call `window_new`.
-export function windowValues(kind, options) {
-  known(options, ['window', 'capacity', 'fpr', 'past', 'seed']);
+export function windowValues(kind, given) {
+  const options = readOptions(given, ['window', 'capacity', 'fpr', 'past', 'seed']);
   return [kinds[kind], microseconds(options), whole(options, 'capacity', 1, 2 ** 53 - 1) || DEFAULT_WINDOW_CAPACITY, rate(options),
     whole(options, 'past', 1, 255), ...seedHalves(options)];
+}
+
+const methods = { auto: 0, riblt: 1, dbf: 2, 'ccf-query': 3, 'ccf-decode': 4 };
+
+// The values of the call `reconcile_new`, and the first message of the other side.
+export function reconcileValues(given) {
+  const options = readOptions(given, ['method', 'multiset', 'first']);
+  return { values: [choice(options, 'method', methods), Number(boolean(options, 'multiset'))], first: options.first ?? null };
+}
+
+const LEAST_MEMORY = 2 ** 21;
+
+// The bytes that an instance may take, and where its random numbers come from.
+export function instanceValues(given) {
+  const { maximumMemory = 2 ** 32, crypto = globalThis.crypto } = readOptions(given, ['maximumMemory', 'crypto']);
+  if (typeof maximumMemory !== 'number' || !(maximumMemory >= LEAST_MEMORY)) throw new TypeError(`maximumMemory: must be a number of bytes from ${LEAST_MEMORY} on, not ${shown(maximumMemory)}`);
+  if (typeof crypto?.getRandomValues !== 'function') throw new TypeError('crypto: is missing; in Node 18 pass webcrypto of node:crypto');
+  return { maximumMemory, crypto };
 }

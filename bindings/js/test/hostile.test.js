@@ -187,6 +187,42 @@ test('a filter of another instance merges by its bytes, and is refused elsewhere
 
 // ---- options ---------------------------------------------------------------------------------------------------------------
 
+test('options are read once, and inherited ones count', () => {
+  const reads = {}, once = (name, value) => ({ get() { reads[name] = (reads[name] ?? 0) + 1; return reads[name] === 1 ? value : NaN; }, enumerable: true });
+  const given = { ...(removes && { kind: 'orcuckoo', semantics: 'add-wins' }), fpr: 0.02, seed: 7, writers: 2 };
+  const { fpr_promised: fpr, seed, writers } = new roost.Filter(Object.defineProperties({}, Object.fromEntries(Object.entries(given).map(([name, value]) => [name, once(name, value)])))).info();
+  assert.deepEqual([fpr, seed, writers], [0.02, '0x7', 2]);
+  assert.deepEqual(reads, Object.fromEntries(Object.keys(given).map((name) => [name, 1])));
+  assert.equal(new roost.Filter(Object.create({ capacity: 70 })).info().capacity, 70);
+  assert.throws(() => new roost.Filter({ get capacity() { throw new Error('mine'); } }), /mine/);
+});
+
+test('options that make no sense are refused, wherever they are', () => {
+  const strange = [NaN, Infinity, -Infinity, -1, -0.5, 1.5, 2 ** 53, 1e308, 5e-324, '5', 5n, {}, [], true, null, Symbol('x'), () => 5];
+  const refused = (make, what) => assert.throws(make, (error) => (error instanceof roost.RoostError && error.code !== 'BROKEN') || error instanceof TypeError || assert.fail(error.stack), what);
+  const fields = ['capacity', 'fpr', 'kind', 'layout', 'bits', 'bucket', 'entry', 'seed', 'growth', 'schedule', 'writers', 'semantics', 'multiset', 'scalable'];
+  for (const name of fields)
+    for (const value of strange) {
+      if ((name === 'seed' && (value === null || value === '5' || value === 5n)) || (value === true && (name === 'multiset' || name === 'scalable'))) continue;
+      if (name === 'fpr' && value === 5e-324 && !isCore) continue; // a rate that a filter which grows has
+      refused(() => new roost.Filter({ [name]: value }), `${name} ${String(value)}`);
+    }
+  refused(() => roost.Filter.fromBytes(new roost.Filter().toBytes(), { replca: new Uint8Array(3) }));
+  refused(() => roost.Filter.fromBytes(new roost.Filter().toBytes(), null));
+  for (const maximumMemory of [NaN, -1, 0, 1000, '64', null, {}, 4n]) assert.throws(() => fresh({ maximumMemory }), { name: 'TypeError', message: /maximumMemory: must be a number of bytes/ });
+  for (const maximumMemory of [2 ** 40, Infinity]) assert.equal(new (fresh({ maximumMemory })).Filter().add('a'), true);
+  assert.throws(() => fresh({ maximumMemry: 5 }), /maximumMemry: no such option/);
+  if (isCore) return;
+  for (const value of strange) {
+    for (const name of ['window', 'past', 'fpr']) if (name !== 'window' || value !== 1.5) refused(() => new roost.Window({ window: 60, [name]: value }), `${name} ${String(value)}`);
+    if (value !== true) refused(() => roost.reconcile(['a'], { multiset: value }));
+    refused(() => roost.reconcile(['a'], { method: value }));
+    refused(() => roost.reconcile(['a'], { metod: value }));
+    if (value !== 1.5 && value !== 5e-324) refused(() => new roost.Window({ window: 60 }).add('a', value));
+  }
+  refused(() => roost.reconcile(['a'], null));
+});
+
 test('what others add to Object.prototype changes nothing', () => {
   Object.defineProperty(Object.prototype, 'roostTest', { value: 5, enumerable: true, configurable: true });
   try {
