@@ -220,7 +220,7 @@ js: all
 check-js: js
 	@node --test bindings/js/test/*.test.js
 	@for core in core core-simd; do test $$(gzip -9c build/js/package/$$core.wasm | wc -c) -le 60000 || { echo "$$core.wasm takes more than 60 kB gzipped"; exit 1; }; done
-	@for module in removal core; do ROOST_JS_MODULE=$$module node --test bindings/js/test/filter.test.js bindings/js/test/vectors.test.js || exit 1; done
+	@for module in removal core; do ROOST_JS_MODULE=$$module node --test bindings/js/test/filter.test.js bindings/js/test/hostile.test.js bindings/js/test/vectors.test.js || exit 1; done
 	@for module in index removal core; do ROOST_JS_PLAIN=1 ROOST_JS_MODULE=$$module node --test bindings/js/test/filter.test.js || exit 1; done
 	@node bindings/js/test/fuzz.js 5
 	@tests/pages docs/javascript.md

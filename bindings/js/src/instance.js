@@ -10,7 +10,7 @@
 
 const codes = ['OK', 'INVALID', 'NO_MEMORY', 'TOO_LARGE', 'FULL', 'MISMATCH', 'UNSUPPORTED', 'NOT_FRAME', 'UNSUPPORTED_VERSION',
   'TRUNCATED', 'CORRUPT', 'EXHAUSTED', 'PROTOCOL', 'CLOCK', 'OVERFLOW', 'SYSTEM', 'BUSY', 'INTERRUPTED'];
-const NO_MEMORY = 2;
+const NO_MEMORY = 2, EXHAUSTED = 11;
 
 /** An error of the library; `code` is the name of its status, as `FULL` or `MISMATCH`. */
 export class RoostError extends Error {
@@ -86,7 +86,8 @@ export class Instance {
     const declared = 32; // pages; the data of the module and its stack are within
     const maximum = Math.min(65536, Math.floor(maximumMemory / 65536));
     this.memory = new WebAssembly.Memory({ initial: declared, maximum });
-    this.broken = null;
+    this.broken = null; // what is thrown by each call from now on
+    this.noRandom = null; // why the last random numbers could not be had
     const instance = new WebAssembly.Instance(module, {
       env: { memory: this.memory },
       math: Math,
@@ -103,16 +104,26 @@ export class Instance {
     this.keyWords = new Int32Array(this.memory.buffer, this.keyAt, KEY_ROOM / 4);
     this.placedAt = this.keyAt;
     this.batchAt = 0;
-    this.freed = new FinalizationRegistry((cell) => cell.drop());
+    // Some engines have none, and free() alone frees.
+    this.freed = globalThis.FinalizationRegistry ? new FinalizationRegistry((cell) => cell.drop()) : { register() {}, unregister() {} };
   }
 
+  // Called by the module in the middle of a call. A source of random numbers is code of the program: until it returns, nobody else may
+  // call, and the key of that call stays where it is.
   random(at, size) {
+    const key = this.view().slice(this.keyAt, this.keyAt + KEY_ROOM);
+    this.broken = new RoostError('BUSY', 'a source of random numbers must not call what it makes numbers for');
     try {
       for (let from = 0; from < size; from += 65536)
         this.crypto.getRandomValues(this.view().subarray(at + from, at + Math.min(size, from + 65536)));
+      this.noRandom = null;
       return 1;
-    } catch {
+    } catch (cause) {
+      this.noRandom = cause;
       return 0;
+    } finally {
+      this.broken = null;
+      this.keyRoom.set(key);
     }
   }
 
@@ -191,7 +202,15 @@ export class Instance {
 
   error(status, what) {
     const text = this.broken ? '' : this.text(this.calls.status_text(status) >>> 0);
-    return new RoostError(codes[status] ?? 'UNKNOWN', what ? `${what}: ${text}` : text);
+    const error = new RoostError(codes[status] ?? 'UNKNOWN', what ? `${what}: ${text}` : text);
+    return status === EXHAUSTED && this.noRandom !== null ? this.withoutRandom(error) : error;
+  }
+
+  // A replica without a name of its own cannot add: that is what the library says, and this is why.
+  withoutRandom(error) {
+    error.message += `; there are no random numbers: ${this.noRandom?.message ?? this.noRandom}`;
+    error.cause = this.noRandom;
+    return error;
   }
 
   check(status, what) {
@@ -310,6 +329,7 @@ export class Instance {
 
   passBatch(keys, use, explain) {
     try {
+      if (this.broken) throw this.broken;
       if (this.batchAt === 0) this.batchAt = this.allocate(BATCH * 9 + BATCH_ROOM);
       const flagsAt = this.batchAt + 8 * BATCH, textAt = flagsAt + BATCH;
       if (this.placeJoined(keys, textAt)) use(this.batchAt, flagsAt, keys.length);

@@ -44,7 +44,8 @@ function frameOf(bytes) {
  * bytes. `crypto` is where random numbers come from.
  */
 export function load(source, options = {}) {
-  const module = source instanceof WebAssembly.Module ? source : new WebAssembly.Module(source);
+  const isModule = Object.prototype.toString.call(source) === '[object WebAssembly.Module]'; // also of another window
+  const module = isModule ? source : new WebAssembly.Module(source);
   const roost = new Instance(module, instanceValues(options));
   const { calls } = roost;
   const isCore = calls.window_new === undefined; // roost-filter/core, or roost-filter/removal
@@ -425,9 +426,18 @@ export function load(source, options = {}) {
 
   // ---- windows and counters ------------------------------------------------------------------------------------------------
 
+  // Of a Date, of this or of another window.
+  function millisecondsOf(date) {
+    try {
+      return Date.prototype.getTime.call(date);
+    } catch {
+      return NaN;
+    }
+  }
+
   // A Date, or milliseconds since 1970 as Date.now() has them; in microseconds.
   function timeOf(time) {
-    const value = time instanceof Date ? time.getTime() : time;
+    const value = typeof time === 'object' && time !== null ? millisecondsOf(time) : time;
     if (typeof value !== 'number' || !(value >= 0 && value < 2 ** 55 / 1000)) throw new TypeError('a time must be a Date, or a number of milliseconds since 1970');
     return Math.round(value * 1000);
   }

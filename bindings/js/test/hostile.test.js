@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { webcrypto } from 'node:crypto';
 import { test } from 'node:test';
-import { collector, isCore, load, removes, roost, wasm } from './package.js';
+import { collector, folderUrl, isCore, load, removes, roost, wasm } from './package.js';
 
 const fresh = (options) => load(wasm(), { crypto: webcrypto, ...options });
 const names = (count, prefix = 'bird') => Array.from({ length: count }, (_, i) => `${prefix}-${i}`);
@@ -236,6 +236,35 @@ test('what others add to Object.prototype changes nothing', () => {
   }
 });
 
+// ---- what the engine has, and has not ----------------------------------------------------------------------------------------
+
+test('random numbers that fail are the reason, and a source that calls back is refused', { skip: !removes }, () => {
+  const own = fresh({ crypto: { getRandomValues() { throw new Error('no entropy today'); } } });
+  assert.throws(() => new own.Filter(kind).add('a'), { name: 'RoostError', message: /no entropy today/ });
+  assert.equal(new own.Filter({ capacity: 10 }).add('a'), true);
+  let filter = null, inner = null;
+  const calling = fresh({ crypto: { getRandomValues(bytes) { try { filter?.add('inner'); } catch (error) { inner = error; } return webcrypto.getRandomValues(bytes); } } });
+  filter = new calling.Filter({ capacity: 10 });
+  assert.equal(new calling.Filter(kind).add('a'), true);
+  assert.equal(inner.code, 'BUSY');
+  assert.equal(filter.has('inner'), false);
+  assertUsable(calling);
+});
+
+test('without FinalizationRegistry there is free()', () => {
+  const registry = globalThis.FinalizationRegistry;
+  globalThis.FinalizationRegistry = undefined;
+  try {
+    const own = fresh();
+    assertUsable(own);
+    const session = new own.Filter().startSync();
+    session.free();
+    assert.throws(() => session.next(), { code: 'FREED' });
+  } finally {
+    globalThis.FinalizationRegistry = registry;
+  }
+});
+
 // ---- memory ------------------------------------------------------------------------------------------------------------------
 
 // The calls of the module of the instance that `make` loads.
@@ -302,3 +331,46 @@ for (const options of [{}, { capacity: 2000 }, ...(removes ? [kind] : []), ...(i
     assert.ok(outcomes.refused > 20, JSON.stringify(outcomes));
     assertUsable(own);
   });
+
+// ---- realms and threads --------------------------------------------------------------------------------------------------------
+
+test('keys, frames, dates and modules of another realm are as those of this one', { skip: !globalThis.process && 'Node makes realms' }, async () => {
+  const { runInNewContext } = await import('node:vm');
+  const { Uint8Array: Bytes, Date: Time, Array: List } = runInNewContext('({ Uint8Array, Date, Array })');
+  const own = fresh(), filter = new own.Filter(kind);
+  assert.equal(filter.add(Bytes.of(1, 2, 3)), true);
+  assert.equal(filter.addMany(List.of(Bytes.of(1, 2, 3), 'a')), 1);
+  assert.equal(own.Filter.fromBytes(Bytes.from(filter.toBytes())).digest(), filter.digest());
+  assert.throws(() => filter.add(new List()), TypeError);
+  if (!isCore) {
+    const window = new own.Window({ window: 60 });
+    assert.equal(window.add('a', new Time(1.8e12)), true);
+    assert.equal(window.has('a', 1.8e12), true);
+    assert.throws(() => window.add('a', new Time(NaN)), TypeError);
+  }
+  const module = runInNewContext('(bytes) => new WebAssembly.Module(bytes)')(wasm());
+  assert.equal(new (load(module, { crypto: webcrypto }).Filter)().add('a'), true);
+});
+
+test('a worker has an instance of its own, and filters cross as bytes', { skip: !globalThis.process && 'loading.js has it for pages' }, async () => {
+  const { Worker } = await import('node:worker_threads');
+  const source = `
+    const { parentPort, workerData } = require('node:worker_threads');
+    const { webcrypto } = require('node:crypto');
+    import(workerData.url).then(({ load }) => {
+      const { Filter } = load(workerData.module, { crypto: webcrypto });
+      parentPort.once('message', (frame) => {
+        const filter = Filter.fromBytes(frame);
+        filter.add('there');
+        parentPort.postMessage(filter.toBytes());
+      });
+    });`;
+  const worker = new Worker(source, { eval: true, workerData: { url: new URL('load.js', folderUrl).href, module: new WebAssembly.Module(wasm()) } });
+  const filter = new roost.Filter(kind);
+  filter.add('here');
+  worker.postMessage(filter.toBytes());
+  const frame = await new Promise((done, fail) => { worker.once('message', done); worker.once('error', fail); });
+  await worker.terminate();
+  assert.equal(filter.merge(frame), true);
+  assert.deepEqual(filter.hasMany(['here', 'there']), [true, true]);
+});

@@ -14,6 +14,7 @@ export const isCore = name !== 'index', removes = name !== 'core', isLong = proc
 if (!existsSync(join(folder, 'core.wasm'))) throw new Error(`there is no package in ${folder}: run make js`);
 
 const file = (name) => pathToFileURL(join(folder, name));
+export const folderUrl = file('/');
 export const { load } = await import(file('load.js'));
 const isPlain = process.env.ROOST_JS_PLAIN !== undefined;
 export const wasm = (plain = isPlain) => readFileSync(join(folder, `${isCore ? name : 'roost'}${plain ? '' : '-simd'}.wasm`));

@@ -10,6 +10,7 @@ const files = await Promise.all([false, true].map(async (plain) => new Uint8Arra
 export const wasm = (plain = isPlain) => files[Number(plain)];
 export const roost = isPlain ? load(wasm()) : await import(`/package/${name}.js`);
 
+export const folderUrl = new URL('/package/', location);
 export const collector = async () => globalThis.gc; // suite.js has asked the engine for it
 
 function request(path, body) {
