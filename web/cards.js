@@ -1,14 +1,16 @@
 // The cards of the replicas: digest, picture, typed keys and what can be done to them.
-import { $, agrees, grouped, make, put, size, write } from './dom.js';
+import { $, agrees, colour, grouped, make, put, size, write } from './dom.js';
 import { UNIVERSE } from './simulation.js';
-import { drawPicture, forgetCell, makeInspectable, readMarks, updateTip, PREFIXES } from './cells.js';
+import { chosenCell, forgetCell, makeInspectable, updateTip, PREFIXES } from './cells.js';
+import { Pixels, drawPictures, readMarks, WIDTH, HEIGHT } from './pictures.js';
 
-let world, cards = [], pick;
+let world, cards = [], pick, pictured;
 
 // `onPick` is called with a typed key and a replica when the user presses its chip.
 function drawCards(shown, act, onPick) {
   world = shown;
   pick = onPick;
+  pictured = null;
   forgetCell();
   const chosen = $('at').value;
   $('cards').replaceChildren();
@@ -28,17 +30,17 @@ function drawCard({ name, index }, act) {
   const text = make(digest, 'span'), same = make(digest, 'span', { class: 'same' });
   const chips = make(card, 'div', { class: 'chips', role: 'toolbar', 'aria-orientation': 'vertical', 'aria-label': `Typed keys at ${name}` });
   chips.onkeydown = moveAmongChips;
-  const canvas = make(card, 'canvas', { width: 480, height: 210 });
+  const canvas = make(card, 'canvas', { width: WIDTH, height: HEIGHT });
   if (world.mode === 'counter') put(canvas, 'role', 'img');
   else {
     for (const [attribute, value] of Object.entries({ role: 'slider', tabindex: 0, 'aria-valuemin': 0, 'aria-valuemax': UNIVERSE - 1, 'aria-valuenow': 0, 'aria-valuetext': 'arrow keys go from key to key' })) put(canvas, attribute, value);
-    makeInspectable(canvas, world, drawPictures);
+    makeInspectable(canvas, redrawPictures);
   }
   const caption = make(card, 'p', { class: 'caption', title: ['grow', 'reconcile'].includes(world.mode) ? '' : PREFIXES });
   const bar = make(card, 'div', { class: 'bar' });
   const buttons = { kill: make(bar, 'button', {}, 'Kill'), backup: make(bar, 'button', {}, 'Back up'), restore: make(bar, 'button', {}, 'Restore') };
   for (const [what, button] of Object.entries(buttons)) button.onclick = () => act(what, index);
-  return { card, count, text, same, canvas, caption, chips, buttons };
+  return { card, count, text, same, canvas, pixels: new Pixels(canvas), caption, chips, buttons };
 }
 
 // ---- typed keys ----------------------------------------------------------------------------------------------------------
@@ -83,8 +85,12 @@ function updateChips(replica, { chips }) {
 
 // ---- drawing -------------------------------------------------------------------------------------------------------------
 
-function drawPictures() {
-  world.replicas.forEach((replica, i) => drawPicture(world, replica, cards[i].canvas));
+// Only what differs is drawn. In windows, time alone changes the pictures.
+function redrawPictures() {
+  const cell = chosenCell(), time = world.mode === 'window' ? world.tick : 0;
+  const sign = [time, cell, colour('field'), ...world.replicas.flatMap(({ digest, size: keys }) => [digest, keys])].join();
+  if (sign !== pictured) drawPictures(world, cards.map(({ pixels }) => pixels), cell);
+  pictured = sign;
   updateTip(world, cards.map(({ canvas }) => canvas));
 }
 
@@ -98,7 +104,7 @@ function updateCard(replica, card) {
   card.buttons.backup.disabled = !replica.alive;
   card.buttons.restore.disabled = !replica.backup;
   put(card.buttons.restore, 'title', replica.backup ? `Back to tick ${replica.backup.tick}` : 'No backup yet');
-  const marks = replica.marks ? `${grouped(replica.marks.size)} ${world.mode === 'grow' ? 'bits set' : 'prefixes'}, ` : '';
+  const what = { grow: 'bits set, ', reconcile: '' }[world.mode] ?? 'prefixes, ', marks = what && replica.alive ? `${grouped(replica.marks.length)} ${what}` : '';
   write(card.caption, replica.alive ? `${marks}${size(replica.frame.length)}${marks ? '' : ' as a list'}` : 'Its state is on the disk.');
   put(card.canvas, 'aria-label', world.mode === 'counter' ? `${replica.name}: ${card.count.textContent}` : `Keys at ${replica.name}`);
   updateChips(replica, card);
@@ -107,7 +113,7 @@ function updateCard(replica, card) {
 function updateCards() {
   readMarks(world);
   world.replicas.forEach((replica, i) => updateCard(replica, cards[i]));
-  drawPictures();
+  redrawPictures();
 }
 
 export { drawCards, updateCards };

@@ -20,7 +20,16 @@ class Reader {
 class BitReader {
   constructor(bytes, from) { this.bytes = bytes; this.at = from * 8; }
   bit() { const { at } = this; this.at++; return (this.bytes[at >> 3] >> (at & 7)) & 1; }
-  bits(count) { let value = 0; for (let i = 0; i < count; i++) value += this.bit() * 2 ** i; return value; }
+  bits(count) {
+    let value = 0;
+    for (let done = 0; done < count;) {
+      const from = this.at & 7, take = Math.min(8 - from, count - done);
+      value += ((this.bytes[this.at >> 3] >> from) & ((1 << take) - 1)) * 2 ** done;
+      this.at += take;
+      done += take;
+    }
+    return value;
+  }
   zeros() { let count = 0; while (!this.bit()) count++; return count; }
   rice(parameter) { const high = this.zeros(); return high * 2 ** parameter + this.bits(parameter); }
   gamma() { const length = this.zeros(); return 2 ** length + this.bits(length); }

@@ -4,7 +4,7 @@ import { World, MODES, MOST_ACTS, MOST_TYPED, wellFormed } from './simulation.js
 import { SCENARIOS } from './scenarios.js';
 import { toAddress, fromAddress, optionsOf } from './address.js';
 import { answerOf } from './typed.js';
-import { $, colour, make, put, write } from './dom.js';
+import { $, forgetColours, make, put, write } from './dom.js';
 import { drawMap, updateMap } from './map.js';
 import { drawLegend } from './cells.js';
 import { drawCards, updateCards } from './cards.js';
@@ -140,8 +140,8 @@ for (const name of SLIDERS) $(name).onchange = () => act('set', name, Number($(n
 $('seed').onchange = () => restart({ seed: Math.max(0, Math.min(2 ** 31 - 1, Math.floor(Number($('seed').value) || 0))), script: [] });
 $('count').onchange = () => restart({ count: Number($('count').value), script: [] });
 $('theme').onclick = () => {
-  document.documentElement.dataset.theme = colour('paper') === '#14181c' ? 'light' : 'dark';
-  draw();
+  document.documentElement.dataset.theme = getComputedStyle(document.documentElement).colorScheme === 'dark' ? 'light' : 'dark';
+  repaint();
 };
 $('copy').onclick = async () => {
   saveNow();
@@ -185,8 +185,12 @@ function typedAt(what, key, replica) {
   return `${key} is ${was ? 'there already' : 'added'} at ${replica.name}.`;
 }
 
-window.onhashchange = () => { if (location.hash !== toAddress(world)) begin(fromAddress(location.hash)); };
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => draw());
+window.onhashchange = () => { if (world && location.hash !== toAddress(world)) begin(fromAddress(location.hash)); };
+for (const query of ['(prefers-color-scheme: dark)', '(forced-colors: active)']) matchMedia(query).addEventListener('change', repaint);
+function repaint() {
+  forgetColours();
+  if (world) draw();
+}
 
 // ---- time --------------------------------------------------------------------------------------------------------------
 
@@ -215,10 +219,17 @@ function frame(now) {
   requestAnimationFrame(frame);
 }
 
-function start() {
-  if (typeof WebAssembly === 'undefined') { sorry('This browser has no WebAssembly, which the playground needs.'); return; }
+// The module is in the page gzipped, which halves the page.
+async function compiled() {
+  const packed = Uint8Array.from(atob(WASM), (letter) => letter.charCodeAt(0));
+  return WebAssembly.compile(await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer());
+}
+
+async function start() {
+  const missing = ['WebAssembly', 'DecompressionStream'].find((name) => !(name in globalThis));
+  if (missing) { sorry(`This browser has no ${missing}, which the playground needs.`); return; }
   try {
-    module = new WebAssembly.Module(Uint8Array.from(atob(WASM), (letter) => letter.charCodeAt(0)));
+    module = await compiled();
     begin(fromAddress(location.hash));
   } catch (error) {
     sorry(`This browser cannot run the playground's WebAssembly module: ${error.message}`);

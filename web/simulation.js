@@ -67,7 +67,7 @@ class World {
     this.stream = true;
     this.network = { delay: 6, duplicate: 10, loss: 5 };
     this.bytes = { sent: 0, whole: 0, messages: 0, lost: 0, doubled: 0 };
-    this.history = [];
+    Object.assign(this, { history: [], probes: [], operations: { fresh: 0, ignored: 0 } });
     Object.assign(this, { everAdded: new Set(), everTyped: new Set(), typed: [], events: [], noted: 0, agreed: 0, wasConverged: true });
     for (let i = 0; i < count; i++) for (let j = 0; j < i; j++) this.lines.set(`${j}-${i}`, true);
     this.replicas = Array.from({ length: count }, (_, i) => ({ index: i, name: PLACES[i], alive: true, backup: null, merged: 0, knew: new Set(), states: new Map(), ...this.fresh() }));
@@ -127,11 +127,13 @@ class World {
 
   digestOf(replica) {
     if (this.mode !== 'reconcile') return replica.filter.digest();
+    const { filter: keys, listed } = replica;
+    if (listed?.keys === keys && listed.count === keys.size) return listed.digest; // lists only grow
     const filter = new this.roost.Filter({ kind: 'cuckoo', capacity: 2000, fpr: 1e-6 });
-    filter.addMany(replica.filter);
-    const digest = filter.digest();
+    filter.addMany(keys);
+    replica.listed = { keys, count: keys.size, digest: filter.digest() };
     filter.free();
-    return digest;
+    return replica.listed.digest;
   }
 
   has(replica, key) { return this.mode === 'window' ? replica.filter.has(key, this.now()) : replica.filter.has(key); }
@@ -159,6 +161,7 @@ class World {
   // An operation that the replica knows is not counted again. A while after the window either is right.
   countOnce(replica, id) {
     const age = replica.exact.age(id, this.now()), { applied } = replica.filter.increment(id, 1, this.now());
+    if (age === Infinity) { this.operations.fresh++; this.operations.ignored += !applied; }
     if (age === Infinity || (age > COUNTED * 1000 && applied)) replica.exact.add(id, this.now());
   }
 
