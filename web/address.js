@@ -40,10 +40,11 @@ function toAddress(world) {
 
 const optionsOf = ({ id, mode, count, seed, script }) => ({ mode, count, seed, scenario: id, script: decodeScript(script) });
 
-// A scenario by its name alone is that scenario; beside a script it names whose captions to show.
+// Without an address, the first scenario. A scenario by its name alone is that scenario; beside a script it names whose captions
+// to show.
 function fromAddress(hash) {
   const words = new Map(hash.replace(/^#/, '').split('&').map((pair) => pair.split('=')).map(([name, ...rest]) => [name, rest.join('=')]));
-  const scenario = SCENARIOS.find(({ id }) => id === words.get('scenario'));
+  const scenario = /^#?$/.test(hash) ? SCENARIOS[0] : SCENARIOS.find(({ id }) => id === words.get('scenario'));
   if (scenario && !words.has('script')) return optionsOf(scenario);
   const number = (name, least, most, otherwise) => (/^[0-9]{1,10}$/.test(words.get(name) ?? '') && Number(words.get(name)) >= least && Number(words.get(name)) <= most ? Number(words.get(name)) : otherwise);
   const mode = Object.hasOwn(MODES, words.get('mode') ?? '') ? words.get('mode') : 'remove', count = number('replicas', 3, 5, 4);

@@ -25,7 +25,7 @@ function drawCard({ name, index }, act) {
   const card = make($('cards'), 'article', { class: 'card', 'aria-label': name }), head = make(card, 'header');
   make(head, 'h3', {}, name);
   const count = make(head, 'span', { class: 'size number' });
-  const digest = make(card, 'div', { class: 'digest', title: 'The digest of the state: equal digests, equal states' });
+  const digest = make(card, 'div', { class: 'digest' });
   make(digest, 'i');
   const text = make(digest, 'span'), same = make(digest, 'span', { class: 'same' });
   const chips = make(card, 'div', { class: 'chips', role: 'toolbar', 'aria-orientation': 'vertical', 'aria-label': `Typed keys at ${name}` });
@@ -61,6 +61,7 @@ function chipOf(chips, key, replica) {
   const chip = make(chips, 'button', { class: 'chip', type: 'button', tabindex: -1 });
   make(chip, 'i', { 'aria-hidden': true });
   make(chip, 'bdi', {}, key);
+  chip.append(' ');
   make(chip, 'span');
   chip.key = key;
   chip.onclick = () => pick(key, replica.index);
@@ -76,7 +77,6 @@ function updateChips(replica, { chips }) {
     put(chip, 'data-state', state);
     write(chip.children[0], signs[state]);
     write(chip.children[2], text);
-    put(chip, 'aria-label', `${key}: ${text}`);
     put(chip, 'title', key);
   }
   if (chips.firstChild && ![...chips.children].some((chip) => chip.tabIndex === 0)) chips.firstChild.tabIndex = 0;
@@ -94,12 +94,18 @@ function redrawPictures() {
   updateTip(world, cards.map(({ canvas }) => canvas));
 }
 
+function likeOthers(replica) {
+  const others = world.replicas.filter(({ alive, digest }) => alive && digest === replica.digest).length - 1;
+  return others === 1 ? 'like 1 other' : `like ${others} others`;
+}
+
 function updateCard(replica, card) {
   const equal = agrees(world, replica);
-  put(card.card, 'class', `card${replica.alive ? '' : ' down'}${equal ? ' agrees' : ''}`);
+  put(card.card, 'class', `card${replica.alive ? '' : ' down'}${equal ? ' agrees' : ''}${equal && world.result.converged ? ' all' : ''}`);
   write(card.count, !replica.alive ? 'killed' : world.mode === 'counter' ? `${grouped(replica.value)} counted` : `${grouped(replica.size ?? 0)} keys`);
-  write(card.text, replica.alive ? `${replica.digest.slice(0, 8)} ${replica.digest.slice(8, 12)}` : 'no answer');
-  write(card.same, equal ? (world.result.converged ? 'equal' : 'like others') : '');
+  write(card.text, replica.alive ? replica.digest.slice(0, 8) : 'no answer');
+  put(card.text.parentElement, 'title', `The digest of the state: equal digests, equal states. ${replica.digest ?? ''}`);
+  write(card.same, equal ? (world.result.converged ? 'equal' : likeOthers(replica)) : '');
   write(card.buttons.kill, replica.alive ? 'Kill' : 'Start');
   card.buttons.backup.disabled = !replica.alive;
   card.buttons.restore.disabled = !replica.backup;

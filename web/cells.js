@@ -18,6 +18,7 @@ function drawLegend(world) {
   const dot = (paint, text) => { make(make($('dots'), 'span', {}), 'i', { style: `background: var(--${paint})` }).after(text); };
   dot('blue', world.mode === 'reconcile' ? 'reconciliation' : 'change');
   if (world.mode !== 'reconcile') dot('soft', 'acknowledgement');
+  put($('dots'), 'title', 'The larger, the more bytes. Messages that the network loses get smaller on their way.');
   const before = ['window', 'reconcile'].includes(world.mode) ? '' : `; ${BEFORE} others were there before`;
   const prefixes = ['grow', 'reconcile'].includes(world.mode) ? '' : ` ${PREFIXES}.`;
   $('cells').textContent = `${counter ? '' : `Each cell is one of ${UNIVERSE} keys of the stream${before}. `}Below are ${DRAWN[world.mode]}.${prefixes}`;

@@ -1,76 +1,81 @@
-// The column beside the network: whether replicas agree, the figures, the bytes, and what just happened.
+// The column beside the network: whether replicas agree, the figures, false positives and bytes as charts, and what just happened.
 import { agreementOf } from './agreement.js';
-import { $, colour, grouped, make, put, rate, size, write } from './dom.js';
+import { drawLines } from './charts.js';
+import { $, grouped, make, put, rate, size, write } from './dom.js';
 
 // What is lost, and what is there although it should not be; sets that only grow have no such keys.
 const NAMES = {
   remove: ['Keys lost', 'Removed keys that reappeared'], window: ['Keys lost', 'Forgotten keys that reappeared'], counter: ['Operations lost', 'Counted too often'],
 };
 const LATE = 5; // events that are shown
-const PAUSE = 3000; // milliseconds between announcements
+const PAUSE = 4000; // milliseconds between announcements
 
+// Rows of a term, a value, its class, and the line of a chart that it is the name of.
 function list(where, rows) {
-  const nodes = [...where.children];
-  if (nodes.length !== 2 * rows.length) {
+  if (where.children.length !== rows.length) {
     where.replaceChildren();
-    for (const [term] of rows) { make(where, 'dt', {}, term); make(where, 'dd'); }
+    for (let i = 0; i < rows.length; i++) { const row = make(where, 'div'); make(row, 'dt'); make(row, 'dd'); }
   }
-  rows.forEach(([term, value, kind], i) => {
-    write(where.children[2 * i], term);
-    write(where.children[2 * i + 1], value);
-    put(where.children[2 * i + 1], 'class', kind ?? '');
+  rows.forEach(([term, value, kind = '', line = ''], i) => {
+    const [name, number] = where.children[i].children;
+    write(name, term);
+    write(number, value);
+    put(name, 'class', line);
+    put(number, 'class', kind);
   });
 }
 
 function updateFigures(world) {
-  const { lost, returned, wrong, asked, promised, converged } = world.result, { sent, whole, messages, lost: dropped, doubled } = world.bytes;
-  const [title, more] = agreementOf(world), names = NAMES[world.mode] ?? ['Keys lost', null];
+  const { lost, returned, converged } = world.result, [title, more] = agreementOf(world), names = NAMES[world.mode] ?? ['Keys lost'];
   put($('agreement'), 'class', `panel${converged ? ' converged' : ''}`);
   write($('agreement').querySelector('strong'), title);
   write($('more'), more);
-  const good = (number) => `big ${number === 0 ? 'good' : 'bad'}`;
-  list($('figures'), [
-    [names[0], grouped(lost), good(lost)], ...(names[1] ? [[names[1], grouped(returned), good(returned)]] : []),
-    ...(asked > 0 ? [['False positives', `${rate(wrong / asked)}`, wrong / asked <= promised * 1.5 + 0.001 ? 'good' : 'bad']] : []),
-    ...(promised > 0 ? [['Promised at most', rate(promised)]] : [['Result', 'exact', 'good']]),
-  ]);
-  list($('bytes'), [['Sent', size(sent)], [world.mode === 'reconcile' ? 'Whole lists instead' : 'Whole states instead', size(whole)],
-    ['Messages', grouped(messages)], ['Lost, duplicated', `${grouped(dropped)}, ${grouped(doubled)}`]]);
+  list($('figures'), [lost, returned].slice(0, names.length).map((number, i) => [names[i], grouped(number), number === 0 ? 'good' : 'bad']));
   write($('clock'), `tick ${grouped(world.tick)}`);
   put($('clock').parentElement, 'class', `state small${converged ? ' converged' : ''}`);
   put($('clock').parentElement, 'title', title);
-  updateBrief(world, title);
-  drawChart(world);
+  updateBrief(world, title, more);
+  updateRates(world);
+  updateBytes(world);
   updateEvents(world);
 }
 
 // For narrow screens, on which the figures are far from the network.
-function updateBrief({ mode, result: { lost, returned, converged } }, title) {
-  const brief = $('brief'), [, again] = NAMES[mode] ?? [];
-  put(brief, 'class', converged ? 'converged' : '');
-  write(brief.children[0], `Lost ${grouped(lost)}`);
-  write(brief.children[1], again ? `${mode === 'counter' ? 'counted too often' : 'reappeared'} ${grouped(returned)}` : '');
-  write(brief.children[2], title);
-  [lost, returned].forEach((number, i) => put(brief.children[i], 'class', number === 0 ? 'good' : 'bad'));
+function updateBrief({ mode, result: { lost, returned, converged } }, title, more) {
+  const [state, first, second, detail] = $('brief').children, [, again] = NAMES[mode] ?? [];
+  put($('brief'), 'class', converged ? 'converged' : '');
+  write(state, title);
+  write(first, `lost ${grouped(lost)}`);
+  write(second, again ? `${mode === 'counter' ? 'counted too often' : 'reappeared'} ${grouped(returned)}` : '');
+  write(detail, more);
+  [[first, lost], [second, returned]].forEach(([node, number]) => put(node, 'class', number === 0 ? 'good' : 'bad'));
 }
 
-function drawChart(world) {
-  const canvas = $('chart'), pen = canvas.getContext('2d'), { width, height } = canvas, left = 8, bottom = height - 8, top = 40;
-  const { history: points } = world, last = points.at(-1) ?? { tick: 1, sent: 0, whole: 0 };
-  const most = Math.max(1, last.whole, last.sent), span = Math.max(1, last.tick);
-  pen.clearRect(0, 0, width, height);
-  pen.strokeStyle = colour('rule');
-  pen.lineWidth = 2;
-  pen.strokeRect(left, top, width - 2 * left, bottom - top);
-  pen.font = '600 24px system-ui, "Liberation Sans", sans-serif';
-  [['whole', 'soft', world.mode === 'reconcile' ? 'whole lists' : 'whole states', 'right', width - left], ['sent', 'blue', 'sent', 'left', left]].forEach(([name, paint, label, align, x]) => {
-    pen.strokeStyle = pen.fillStyle = colour(paint);
-    pen.lineWidth = 5;
-    pen.beginPath();
-    for (const point of points) pen.lineTo(left + (width - 2 * left) * point.tick / span, bottom - (bottom - top - 6) * point[name] / most);
-    pen.stroke();
-    pen.textAlign = align;
-    pen.fillText(label, x, 26);
+// ---- charts --------------------------------------------------------------------------------------------------------------
+
+// The promise holds for many queries: a few more false positives than that are chance.
+const isKept = ({ wrong, asked, promised }) => wrong <= promised * asked * 1.5 + 10;
+
+function updateRates(world) {
+  const { wrong, asked, promised } = world.result, exact = world.mode === 'reconcile', measured = asked ? wrong / asked : 0;
+  const queries = world.mode === 'counter' ? 'new operations were taken for retries' : 'queries for keys that nobody added, in the last 60 ticks';
+  $('rate-chart').toggleAttribute('hidden', exact);
+  $('rates').hidden = exact;
+  write($('wrong').lastChild, exact ? 'None: reconciliation compares the keys themselves.' : `${grouped(wrong)} of ${grouped(asked)} ${queries}.`);
+  if (exact) return;
+  list($('rates'), [['Measured', rate(measured), isKept(world.result) ? 'good' : 'bad', 'ours'], ['Promised at most', rate(promised), '', 'limit']]);
+  drawLines($('rate-chart'), world.history, {
+    lines: [['ours', 'rate']], limit: promised, most: Math.max(promised * 1.2, ...world.history.map((point) => point.rate)) || 1,
+    text: `False positives: ${rate(measured)} measured, at most ${rate(promised)} promised`,
+  });
+}
+
+function updateBytes(world) {
+  const { sent, whole, messages, lost, doubled } = world.bytes, instead = world.mode === 'reconcile' ? 'Whole lists instead' : 'Whole states instead', saved = whole > 0 ? `${grouped(100 * (1 - sent / whole))} %` : '–';
+  list($('bytes'), [['Sent', size(sent), '', 'ours'], [instead, size(whole), '', 'whole'], ['Saved', saved, 'good']]);
+  write($('traffic').lastChild, `${grouped(messages)} messages${world.mode === 'reconcile' ? '' : ` with acknowledgements; ${grouped(lost)} lost, ${grouped(doubled)} duplicated`}.`);
+  drawLines($('byte-chart'), world.history, {
+    lines: [['whole', 'whole'], ['ours', 'sent']], most: Math.max(1, whole, sent), text: `Bytes: ${size(sent)} sent. ${instead}: ${size(whole)}`,
   });
 }
 
@@ -95,11 +100,9 @@ function updateEvents(world) {
 // Screen readers get the last events at most every few seconds, and how many were left out.
 function announce() {
   timer = null;
-  const fresh = current.events.filter(({ number }) => number > announced), said = fresh.slice(-2).map(({ text }) => text);
-  if (said.length === 0) return;
-  const left = current.noted - announced - said.length;
+  const fresh = current.events.filter(({ number, quiet }) => number > announced && !quiet), said = fresh.slice(-2).map(({ text }) => text);
   announced = current.noted;
-  write($('announced'), `${said.join('. ')}.${left > 0 ? ` ${left} earlier.` : ''}`);
+  if (said.length > 0) write($('announced'), `${said.join('. ')}.${fresh.length > 2 ? ` ${fresh.length - 2} earlier.` : ''}`);
 }
 
 export { updateFigures };

@@ -1,34 +1,43 @@
 // The network: replicas, the lines between them, and messages under way. A drag cuts or heals each line that it crosses, a click
 // or Enter the one that it is on.
-import { $, agrees, make, put } from './dom.js';
+import { $, agrees, grouped, make, put, write } from './dom.js';
 
 const MOST_PACKETS = 80;
 const FINGER = 14, MOUSE = 11; // how near a line is hit: pixels of the page, units of the map
+const RADIUS = 20, NAME = 27; // of a replica, and how far its name is
+const narrow = matchMedia('(max-width: 520px)');
 let world, act, places = [], nodes = [];
 const lines = new Map();
+
+// Replicas are on an ellipse that fills the map: on a phone the map is higher for its width, so that fingers have room.
+function arrange(count) {
+  const [width, height] = narrow.matches ? [360, 262] : [600, 226], left = 64, top = RADIUS + NAME - 4;
+  const angles = Array.from({ length: count }, (_, i) => Math.PI * (-0.5 + (2 * i) / count) - (count === 4 ? Math.PI / 4 : 0));
+  const spread = (values, from, to) => { const least = Math.min(...values), most = Math.max(...values); return values.map((value) => from + ((value - least) / (most - least)) * (to - from)); };
+  const xs = spread(angles.map(Math.cos), left, width - left), ys = spread(angles.map(Math.sin), top, height - top);
+  put($('map'), 'viewBox', `0 0 ${width} ${height}`);
+  return xs.map((x, i) => ({ x, y: ys[i], below: ys[i] > height / 2 }));
+}
 
 function drawMap(shown, onAct) {
   world = shown;
   act = onAct;
-  const map = $('map'), { count } = world;
+  const map = $('map');
   endTrail();
   map.replaceChildren();
   lines.clear();
-  places = Array.from({ length: count }, (_, i) => {
-    const angle = Math.PI * (-0.5 + (2 * i) / count) - (count === 4 ? Math.PI / 4 : 0);
-    const [middle, height] = { 3: [140, 88], 4: [122, 113], 5: [132, 82] }[count];
-    return { x: 360 + 270 * Math.cos(angle), y: middle + height * Math.sin(angle) };
-  });
+  places = arrange(world.count);
   for (const line of world.lines.keys()) drawLine(map, line);
   make(map, 'g', { id: 'packets' });
-  nodes = places.map(({ x, y }, i) => {
+  nodes = places.map(({ x, y, below }, i) => {
     const group = make(map, 'g', { class: 'node' });
-    make(group, 'circle', { cx: x, cy: y, r: 15 });
-    make(group, 'text', { x, y: y + (y > 125 ? 36 : -24) }, world.replicas[i].name);
-    return group;
+    make(group, 'circle', { cx: x, cy: y, r: RADIUS });
+    make(group, 'text', { class: 'name', x, y: y + (below ? NAME + 11 : -NAME) }, world.replicas[i].name);
+    return { group, count: make(group, 'text', { class: 'count', x, y: y + 4.5 }) };
   });
   make(map, 'polyline', { class: 'knife', id: 'knife' });
 }
+narrow.addEventListener('change', () => { if (world) { drawMap(world, act); updateMap(0); } });
 
 function drawLine(map, line) {
   const [a, b] = line.split('-').map(Number), ends = { x1: places[a].x, y1: places[a].y, x2: places[b].x, y2: places[b].y };
@@ -87,6 +96,7 @@ $('map').onpointerup = (event) => {
   if (hit) act('toggle', hit);
   endTrail();
 };
+document.addEventListener('keydown', ({ key }) => { if (key === 'Escape') endTrail(); });
 for (const name of ['pointercancel', 'lostpointercapture']) $('map').addEventListener(name, (event) => { if (event.pointerId === pointer) endTrail(); });
 
 // ---- drawing -----------------------------------------------------------------------------------------------------------
@@ -98,19 +108,33 @@ function updateMap(part) {
     put(group, 'class', up ? 'line' : 'line cut');
     put(group, 'aria-checked', up);
   }
-  world.replicas.forEach((replica, i) => put(nodes[i], 'class', `node${replica.alive ? '' : ' down'}${agrees(world, replica) ? ' agrees' : ''}`));
+  world.replicas.forEach(updateNode);
   movePackets(part);
+}
+
+// In a node is how many keys the replica holds, or the value of a counter.
+function updateNode(replica, i) {
+  const { group, count } = nodes[i], equal = agrees(world, replica);
+  put(group, 'class', `node${replica.alive ? '' : ' down'}${equal ? ' agrees' : ''}${equal && world.result.converged ? ' all' : ''}`);
+  write(count, !replica.alive ? '×' : grouped(world.mode === 'counter' ? replica.value : replica.size));
+}
+
+// The larger, the more bytes. What the network loses gets smaller and never arrives.
+function sizeOf({ ack, size, doomed }, along) {
+  const whole = ack ? 3.5 : Math.min(11, 2 + Math.log2(Math.max(16, size)) / 1.6);
+  return (doomed ? whole * (1 - along) : whole).toFixed(1);
 }
 
 function movePackets(part) {
   const packets = $('packets'), shown = world.messages.slice(0, MOST_PACKETS);
   while (packets.childElementCount > shown.length) packets.lastChild.remove();
-  while (packets.childElementCount < shown.length) make(packets, 'circle', { r: 4.5 });
-  shown.forEach(({ from, to, sent, due, ack }, i) => {
-    const along = Math.min(1, Math.max(0, (world.tick + part - sent) / (due - sent))), a = places[from], b = places[to], packet = packets.children[i];
+  while (packets.childElementCount < shown.length) make(packets, 'circle');
+  shown.forEach((message, i) => {
+    const { from, to, sent, due, ack } = message, along = Math.min(1, Math.max(0, (world.tick + part - sent) / (due - sent))), a = places[from], b = places[to], packet = packets.children[i];
     put(packet, 'class', ack ? 'packet ack' : 'packet');
-    packet.setAttribute('cx', a.x + (b.x - a.x) * along);
-    packet.setAttribute('cy', a.y + (b.y - a.y) * along);
+    put(packet, 'r', sizeOf(message, along));
+    packet.setAttribute('cx', (a.x + (b.x - a.x) * along).toFixed(1));
+    packet.setAttribute('cy', (a.y + (b.y - a.y) * along).toFixed(1));
   });
 }
 

@@ -10,6 +10,7 @@ import { drawLegend } from './cells.js';
 import { drawCards, updateCards } from './cards.js';
 import { isConnected } from './agreement.js';
 import { updateFigures } from './figures.js';
+import { drawStory, updateStory } from './story.js';
 
 let module, world, playing = true, untilEqual = false, speed = 1;
 
@@ -25,7 +26,7 @@ function begin(options) {
   world = new World(load, module, options);
   untilEqual = false;
   globalThis.playground = { get world() { return world; }, pause: () => setPlaying(false), run: (ticks) => { for (let i = 0; i < ticks; i++) world.step(); draw(); } };
-  const { removes, title, text } = MODES[world.mode], counter = world.mode === 'counter';
+  const { removes, text } = MODES[world.mode], counter = world.mode === 'counter';
   for (const mode of Object.keys(MODES)) {
     put($(`mode-${mode}`), 'aria-checked', mode === world.mode);
     put($(`mode-${mode}`), 'tabindex', mode === world.mode ? 0 : -1);
@@ -33,19 +34,19 @@ function begin(options) {
   drawMap(world, act);
   drawCards(world, act, pick);
   drawLegend(world);
+  drawStory(world);
   $('seed').value = world.seed;
   $('count').value = world.count;
-  $('scenario').value = world.scenario;
   $('about').textContent = text;
-  $('remove').disabled = !removes;
-  $('remove').title = removes ? '' : `${title} filters do not remove keys; observed-remove filters do`;
-  $('check').disabled = counter;
-  $('check').title = counter ? 'A counter has no query. Count an operation again: a retry changes nothing.' : 'Is this key in, at this replica?';
+  $('remove').hidden = $('remove').disabled = !removes;
+  $('check').hidden = $('check').disabled = counter; // a counter has no query
+  document.querySelector('.sliders').hidden = world.mode === 'reconcile';
+  $('atomic').hidden = world.mode !== 'reconcile';
   $('add').textContent = counter ? 'Count' : 'Add';
   document.querySelector('label[for=key]').textContent = counter ? 'Operation' : 'Key';
   $('key').placeholder = counter ? 'order-17' : 'swift';
-  $('said').textContent = '';
   $('sorry').hidden = true;
+  silence();
   draw();
 }
 
@@ -55,8 +56,11 @@ function restart(changes) {
   saveAddress();
 }
 
+// What was said of the last act goes with the next one.
+function silence() { for (const id of ['said', 'refused']) write($(id), ''); }
+
 function act(...what) {
-  $('said').textContent = '';
+  silence();
   world.act(...what);
   saveAddress();
   draw();
@@ -71,8 +75,11 @@ function saveNow() {
   try { history.replaceState(null, '', toAddress(world)); } catch { /* too many, or too long: the page goes on without */ }
 }
 
-for (const [mode, { title }] of Object.entries(MODES)) {
-  const choice = make($('modes'), 'button', { type: 'button', role: 'radio', id: `mode-${mode}` }, title);
+for (const [mode, { title, kind }] of Object.entries(MODES)) {
+  const choice = make($('modes'), 'button', { type: 'button', role: 'radio', id: `mode-${mode}` });
+  make(choice, 'span', {}, title);
+  choice.append(' ');
+  make(choice, 'small', {}, kind);
   choice.onclick = () => restart({ mode, script: [] });
 }
 $('modes').onkeydown = (event) => {
@@ -86,18 +93,13 @@ $('modes').onkeydown = (event) => {
 
 // ---- scenarios ---------------------------------------------------------------------------------------------------------
 
-for (const { id, title } of SCENARIOS) make($('scenario'), 'option', { value: id }, title);
-$('scenario').onchange = () => {
-  const scenario = SCENARIOS.find(({ id }) => id === $('scenario').value);
+function tell(name) {
+  const scenario = SCENARIOS.find(({ id }) => id === name);
   restart(scenario ? optionsOf(scenario) : { script: [] });
   setPlaying(true);
-};
-
-function updateStory() {
-  const scenario = SCENARIOS.find(({ id }) => id === world.scenario);
-  write($('watch'), scenario ? scenario.watch : 'Type a key and press Add, cut a line, kill a replica. Or choose a scenario.');
-  write($('caption'), scenario?.captions.findLast(([tick]) => tick <= world.tick)[1] ?? '');
 }
+$('scenario').onchange = () => tell($('scenario').value);
+$('next').onclick = () => tell($('next').value);
 
 // ---- drawing -----------------------------------------------------------------------------------------------------------
 
@@ -108,7 +110,7 @@ function draw() {
     write($(`${name}-value`), name === 'delay' ? `${$(name).value} ticks` : `${$(name).value} %`);
   }
   $('stream').checked = world.stream;
-  updateStory();
+  updateStory(world);
   updateMap(0);
   updateCards();
   updateFigures(world);
@@ -119,14 +121,15 @@ function draw() {
 function setPlaying(on) {
   playing = on;
   if (!on) untilEqual = false;
-  $('play').textContent = on ? 'Pause' : 'Play';
+  write($('play'), on ? 'Pause' : 'Play');
+  put($('play'), 'class', on ? '' : 'primary');
 }
 $('play').onclick = () => setPlaying(!playing);
 $('step').onclick = () => { setPlaying(false); world.step(); draw(); };
 $('restart').onclick = () => restart({ scenario: world.scenario, script: [...world.done, ...world.script] });
 $('equal').onclick = () => {
-  if (!isConnected(world)) { $('said').textContent = 'Some replicas are cut off. Heal their lines first.'; return; }
-  $('said').textContent = '';
+  silence();
+  if (!isConnected(world)) { write($('refused'), 'Some replicas are cut off. Heal their lines first.'); return; }
   if (world.stream) act('stream', false);
   setPlaying(true);
   untilEqual = true;
@@ -139,10 +142,6 @@ for (const name of SLIDERS) $(name).oninput = () => draw();
 for (const name of SLIDERS) $(name).onchange = () => act('set', name, Number($(name).value));
 $('seed').onchange = () => restart({ seed: Math.max(0, Math.min(2 ** 31 - 1, Math.floor(Number($('seed').value) || 0))), script: [] });
 $('count').onchange = () => restart({ count: Number($('count').value), script: [] });
-$('theme').onclick = () => {
-  document.documentElement.dataset.theme = getComputedStyle(document.documentElement).colorScheme === 'dark' ? 'light' : 'dark';
-  repaint();
-};
 $('copy').onclick = async () => {
   saveNow();
   try { await navigator.clipboard.writeText(location.href); $('copy').textContent = 'Copied'; } catch { $('copy').textContent = 'It is in the address bar'; }
@@ -158,12 +157,12 @@ $('check').onclick = () => {
   const { key, replica } = asked();
   $('said').textContent = refusal(key, replica) ?? answerOf(world, replica, key);
 };
-$('key').oninput = $('at').onchange = () => { $('said').textContent = ''; };
+$('key').oninput = $('at').onchange = silence;
 const asked = () => ({ key: wellFormed($('key').value), replica: world.replicas[Number($('at').value)] });
 function pick(key, index) {
   $('key').value = key;
   $('at').value = index;
-  $('said').textContent = '';
+  silence();
   $('key').focus();
 }
 function typed(what) {
@@ -186,11 +185,27 @@ function typedAt(what, key, replica) {
 }
 
 window.onhashchange = () => { if (world && location.hash !== toAddress(world)) begin(fromAddress(location.hash)); };
-for (const query of ['(prefers-color-scheme: dark)', '(forced-colors: active)']) matchMedia(query).addEventListener('change', repaint);
+
+// ---- themes ------------------------------------------------------------------------------------------------------------
+
+const { documentElement: root } = document, isDark = () => getComputedStyle(root).colorScheme === 'dark';
+const stored = (call) => { try { return call(localStorage); } catch { return null; } }; // pages of files may have no storage
+
 function repaint() {
   forgetColours();
+  write($('theme'), isDark() ? 'Light theme' : 'Dark theme');
   if (world) draw();
 }
+function chooseTheme(theme) {
+  if (['dark', 'light'].includes(theme)) root.dataset.theme = theme;
+  repaint();
+}
+$('theme').onclick = () => {
+  chooseTheme(isDark() ? 'light' : 'dark');
+  stored((storage) => storage.setItem('theme', root.dataset.theme));
+};
+for (const query of ['(prefers-color-scheme: dark)', '(forced-colors: active)']) matchMedia(query).addEventListener('change', repaint);
+chooseTheme(stored((storage) => storage.getItem('theme')));
 
 // ---- time --------------------------------------------------------------------------------------------------------------
 

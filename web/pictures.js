@@ -87,7 +87,7 @@ function drawMarks(mode, pixels, marks, shared) {
   const plain = paintOf('cell'), blue = paintOf('blue');
   for (let i = 0; i < marks.length; i++) {
     const [number, place, age] = marks[i], solid = shared(number) ? plain : blue;
-    if (mode === 'grow') pixels.rectangle((number % BITS) * 2, MIDDLE + Math.floor(number / BITS) * 2, 2, 2, solid);
+    if (mode === 'grow') pixels.rectangle((number % BITS) * 2, MIDDLE + Math.floor(number / BITS) * 3, 2, 3, solid);
     else if (mode === 'reconcile') pixels.rectangle((number % LISTED) * 8 + 1, MIDDLE + Math.floor(number / LISTED) * 8, 6, 6, solid);
     else pixels.rectangle(Math.floor(((place * ROWS) % 1) * (WIDTH - 3)), MIDDLE + Math.floor(place * ROWS) * ROW, 3, ROW - 3, age ? paintOf(solid === plain ? 'cell' : 'blue', 0.7 * age) : solid);
   }

@@ -26,11 +26,11 @@ const ACK_BYTES = 24; // of an acknowledgement, and of what a message has beside
 const BURST = 30, REST = 30; // ticks: the stream adds keys, then replicas have time to become equal
 
 const MODES = {
-  grow: { title: 'Grow-only', text: 'A Bloom filter. Keys are added and never removed; merge is a bitwise or.', removes: false },
-  remove: { title: 'Observed-remove', text: 'A cuckoo filter that grows. A removed key stays removed; an addition at the same time wins.', removes: true },
-  window: { title: 'Window', text: `Keys of the last ${WINDOW} seconds. Each tick is a second; what is older is forgotten.`, removes: false },
-  counter: { title: 'Counter', text: 'Operations with ids, each counted once. A retry at the same replica changes nothing.', removes: false },
-  reconcile: { title: 'Reconcile', text: 'Real sets of keys. Two replicas find what differs, for a few bytes each.', removes: false },
+  grow: { title: 'Grow-only', kind: 'Bloom filter', text: 'A Bloom filter. Keys are added and never removed; merge is a bitwise or.', removes: false },
+  remove: { title: 'Observed-remove', kind: 'cuckoo filter', text: 'A cuckoo filter that grows. A removed key stays removed; an addition at the same time wins.', removes: true },
+  window: { title: 'Window', kind: `last ${WINDOW} seconds`, text: `Keys of the last ${WINDOW} seconds. Each tick is a second; what is older is forgotten.`, removes: false },
+  counter: { title: 'Counter', kind: 'retries count once', text: 'Operations with ids, each counted once. A retry at the same replica changes nothing.', removes: false },
+  reconcile: { title: 'Reconcile', kind: 'lists that differ', text: 'Real sets of keys. Two replicas find what differs, for a few bytes each.', removes: false },
 };
 
 // What users do, and the kinds of values that it takes.
@@ -73,6 +73,7 @@ class World {
     this.replicas = Array.from({ length: count }, (_, i) => ({ index: i, name: PLACES[i], alive: true, backup: null, merged: 0, knew: new Set(), states: new Map(), ...this.fresh() }));
     this.fillBefore();
     this.acknowledgeAll();
+    this.note(`${count} replicas start with the same ${BEFORE} ${mode === 'counter' ? 'operations' : 'keys'}`, true);
     measure(this);
     this.follow();
   }
@@ -85,8 +86,8 @@ class World {
   fresh() {
     const { Filter, Window, Counter } = this.roost;
     const incarnation = String(++this.incarnations);
-    const made = {
-      grow: () => [new Filter({ kind: 'bloom', capacity: 1000, fpr: 0.01 }), new ExactSet(incarnation)],
+    const made = { // a Bloom filter of 5 %, so that there are false positives to see
+      grow: () => [new Filter({ kind: 'bloom', capacity: 1000, fpr: 0.05 }), new ExactSet(incarnation)],
       remove: () => [new Filter({ kind: 'orcuckoo', fpr: 0.01 }), new ExactSet(incarnation)],
       window: () => [new Window({ window: WINDOW }), new ExactTimes()],
       counter: () => [new Counter({ window: COUNTED }), new ExactCounter(incarnation, 2 * COUNTED * 1000)],
@@ -247,7 +248,9 @@ class World {
 
   // Does what the user asks, now, and remembers it for the address.
   act(name, ...values) {
+    this.acting = true;
     this.perform(name, values);
+    this.acting = false;
     measure(this);
     this.look(true);
   }
@@ -266,8 +269,9 @@ class World {
 
   // ---- what just happened --------------------------------------------------------------------------------------------------
 
-  note(text) {
-    const event = { tick: this.tick, number: ++this.noted, text };
+  // Screen readers do not read what is quiet: routine, and in a scenario all but what the user does, since captions tell the rest.
+  note(text, routine = false) {
+    const event = { tick: this.tick, number: ++this.noted, text, quiet: routine || (this.scenario !== '' && !this.acting) };
     this.events.push(event);
     if (this.events.length > EVENTS) this.events.shift();
     return event;
@@ -294,7 +298,7 @@ class World {
     if (this.stream) this.streamSome();
     if (this.tick === 40) {
       this.replicas.forEach(({ index }) => this.backUp(index));
-      this.note('All replicas are backed up');
+      this.note('All replicas are backed up', true);
     }
     this.deliver();
     for (const replica of this.replicas) if (replica.alive && this.random(3) === 0) this.send(replica);
@@ -348,7 +352,7 @@ class World {
     for (let i = 0; i < copies; i++) {
       this.bytes.sent += size;
       this.bytes.whole += whole;
-      this.messages.push({ ...message, sent: this.tick, due: this.tick + 2 + this.random(delay + 1), doomed: this.random(100) < loss });
+      this.messages.push({ ...message, size, sent: this.tick, due: this.tick + 2 + this.random(delay + 1), doomed: this.random(100) < loss });
     }
   }
 
@@ -376,7 +380,7 @@ class World {
     if (fits) {
       const changed = replica.filter.merge(message.bytes);
       replica.exact.merge(message.exact);
-      if (changed && this.tick - replica.merged > 30) this.note(`${replica.name} merges ${message.bytes.length} bytes from ${this.replicas[message.from].name}`);
+      if (changed && this.tick - replica.merged > 30) this.note(`${replica.name} merges ${message.bytes.length} bytes from ${this.replicas[message.from].name}`, true);
       replica.merged = this.tick;
     } else this.note(`${replica.name} refuses a delta that is based on its state before the restore`);
     this.post({ ack: true, from: message.to, to: message.from, fits, incarnation: replica.incarnation, author: message.author, cursor: message.cursor }, ACK_BYTES);
@@ -406,7 +410,7 @@ class World {
     this.bytes.whole += this.bytesOf(a).length; // one list there, and what it lacked back
     this.bytes.sent += size;
     this.bytes.messages += here.result().messages;
-    this.messages.push({ from: a.index, to: b.index, sent: this.tick, due: this.tick + 3, shown: true });
+    this.messages.push({ from: a.index, to: b.index, size, sent: this.tick, due: this.tick + 3, shown: true });
     [here, there].forEach((session) => session.free());
   }
 }

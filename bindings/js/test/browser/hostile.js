@@ -150,12 +150,13 @@ const poor = () => {
   for (const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); walker.nextNode();) {
     const node = walker.currentNode.parentElement, style = getComputedStyle(node), isSvg = node.namespaceURI.endsWith('svg');
     if (!walker.currentNode.data.trim() || !node.checkVisibility() || node.closest('script, style, option, noscript, :disabled')) continue;
-    const ground = behind(isSvg ? document.querySelector('.network') : node), ink = over(parse(isSvg ? style.fill : style.color), ground);
+    const circle = node.matches('.count') ? node.parentElement.querySelector('circle') : null;
+    const ground = circle ? parse(getComputedStyle(circle).fill).slice(0, 3) : behind(isSvg ? document.querySelector('.network') : node), ink = over(parse(isSvg ? style.fill : style.color), ground);
     const large = parseFloat(style.fontSize) >= 24 || (parseFloat(style.fontSize) >= 18.66 && Number(style.fontWeight) >= 700), found = ratio(ink, ground);
     if (found < (large ? 3 : 4.5)) bad.push(`${walker.currentNode.data.trim().slice(0, 30)}: ${found.toFixed(2)}`);
   }
   const paint = (name) => { const hex = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim(); return [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)); };
-  for (const [a, b] of ['wire panel', 'cut panel', 'soft panel', 'green panel', 'red panel', 'edge panel', 'blue panel', 'cell field', 'blue field', 'red field', 'amber field'].map((pair) => pair.split(' ')))
+  for (const [a, b] of ['wire panel', 'cut panel', 'soft panel', 'green panel', 'red panel', 'edge panel', 'blue panel', 'green-ink green', 'cell field', 'blue field', 'red field', 'amber field'].map((pair) => pair.split(' ')))
     if (ratio(paint(a), paint(b)) < 3) bad.push(`${a} on ${b}: ${ratio(paint(a), paint(b)).toFixed(2)}`);
   return bad;
 };
@@ -184,7 +185,7 @@ const storm = async ([seed, milliseconds]) => {
   const one = (list) => list[random(list.length)], $ = (id) => document.getElementById(id), map = $('map');
   const point = (type) => { const { left, top, width, height } = map.getBoundingClientRect(); map.dispatchEvent(new PointerEvent(type, { pointerId: 1 + random(2), clientX: left + random(width), clientY: top + random(height), button: random(8) ? 0 : 2, bubbles: true })); };
   const acts = [
-    () => one([...document.querySelectorAll('button:not(#theme, #copy, #modes button)')].filter(({ disabled }) => !disabled)).click(),
+    () => one([...document.querySelectorAll('button:not(#theme, #copy, #next, #modes button)')].filter(({ disabled }) => !disabled)).click(),
     () => { $('key').value = one(['swift', 'heron', '👩‍🚀', 'a.b~c', 'on', 'kite', `key-${random(320)}`, `bird-${random(100)}`]); $('at').value = random(playground.world.count); one([$('add'), $('remove'), $('check')]).click(); },
     () => point(one(['pointerdown', 'pointermove', 'pointermove', 'pointerup', 'pointercancel'])),
     () => one([...document.querySelectorAll('.line, canvas, .chip, [role=radiogroup] [tabindex="0"]')].filter((node) => node.closest('#modes') === null)).dispatchEvent(new KeyboardEvent('keydown', { key: one(['Enter', ' ', 'ArrowDown', 'ArrowRight', 'Home', 'Escape', 'x']), bubbles: true })),
