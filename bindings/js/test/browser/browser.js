@@ -8,6 +8,8 @@ import { addressOf, figures, opener, run, runTo, shots } from './tabs.js';
 import { checkStranger } from './stranger.js';
 import { checkVisit } from './visit.js';
 import { checkHostile } from './hostile.js';
+import { checkAccess } from './access.js';
+import { checkWays } from './ways.js';
 
 const browser = await launch(), open = opener(browser);
 let failed = 0;
@@ -170,6 +172,8 @@ await check('nothing is wider than a phone, and controls have names', async () =
 
 await checkVisit(check, open);
 await checkStranger(check, open);
+await checkWays(check, browser, open);
+await checkAccess(check, open);
 await checkHostile(check, open);
 
 for (const [name, options] of Object.entries({
