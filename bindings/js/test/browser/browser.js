@@ -9,6 +9,7 @@ import { checkStranger } from './stranger.js';
 import { checkVisit } from './visit.js';
 import { checkHostile } from './hostile.js';
 import { checkAccess } from './access.js';
+import { checkFirefox } from './firefox.js';
 import { checkWays } from './ways.js';
 
 const browser = await launch(), open = opener(browser);
@@ -175,6 +176,7 @@ await checkStranger(check, open);
 await checkWays(check, browser, open);
 await checkAccess(check, open);
 await checkHostile(check, open);
+await checkFirefox(check, open);
 
 for (const [name, options] of Object.entries({
   light: { viewport: { width: 1280, height: 1000 } }, dark: { viewport: { width: 1280, height: 1000 }, colorScheme: 'dark' }, phone: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true },
