@@ -677,8 +677,8 @@ class Sync
 /*
  * Messages over any stream, in the form of `roost sync` and `roost serve`: 0xd5, the size as a varint, the bytes.
  * `read` and `write` are as read(), recv(), write() and send() with the descriptor bound: read(to, size) returns how
- * many bytes it read, 0 at the end, write(from, size) how many it wrote; less than 0 is an error, of which errno has
- * the number.
+ * many bytes it read, write(from, size) how many it wrote; 0 is the end of the stream, less than 0 an error, of which
+ * errno has the number.
  */
 template <typename Read, typename Write> class Stream
 {
@@ -727,25 +727,21 @@ template <typename Read, typename Write> class Stream
         }
         return !status ? status : byte < 0x80 && size > 0 ? Status() : Status(ROOST_PROTOCOL);
     }
-    Status read_all(char *to, std::size_t size)
+    Status read_all(char *to, std::size_t size) { return transfer_all(read_, to, size); }
+    Status write_all(const char *from, std::size_t size) { return transfer_all(write_, from, size); }
+    /* What `call` returns may be nonsense. It is asked again only after a signal, or if it transferred something. */
+    template <typename Call, typename Byte> static Status transfer_all(Call &call, Byte *bytes, std::size_t size)
     {
-        for (std::size_t had = 0; had < size;) {
-            const auto got = read_(to + had, size - had);
-            if (got == 0)
+        for (std::size_t done = 0; done < size;) {
+            errno = 0; // that of an earlier call may be EINTR
+            const auto count = static_cast<std::int64_t>(call(bytes + done, size - done));
+            if (count == 0)
                 return {ROOST_PROTOCOL, Status::cut_off};
-            if (got < 0 && errno != EINTR)
+            if (count < 0 && errno != EINTR)
                 return {ROOST_SYSTEM, errno};
-            had += got > 0 ? static_cast<std::size_t>(got) : 0;
-        }
-        return {};
-    }
-    Status write_all(const char *from, std::size_t size)
-    {
-        for (std::size_t had = 0; had < size;) {
-            const auto written = write_(from + had, size - had);
-            if (written < 0 && errno != EINTR)
-                return {ROOST_SYSTEM, errno};
-            had += written > 0 ? static_cast<std::size_t>(written) : 0;
+            if (count > 0 && static_cast<std::uint64_t>(count) > size - done)
+                return {ROOST_INVALID, Status::too_much};
+            done += count > 0 ? static_cast<std::size_t>(count) : 0;
         }
         return {};
     }
@@ -753,6 +749,7 @@ template <typename Read, typename Write> class Stream
     Read read_;
     Write write_;
 };
+template <typename Read, typename Write> Stream(Read, Write) -> Stream<Read, Write>;
 
 /* Syncs with a peer that runs serve(), or `roost serve FILE`. `memory` (may be nullptr) is that of the sync before with
    this peer, and becomes that for the next one. */
@@ -777,7 +774,8 @@ Result<roost_sync_result> sync(Mergeable &filter, Stream<Read, Write> &stream, B
     if (status && memory) {
         auto saved = sync->save_memory();
         status = saved.status();
-        *memory = std::move(*saved);
+        if (status)
+            *memory = std::move(*saved);
     }
     return {status, sync->result()};
 }

@@ -31,7 +31,7 @@ class [[nodiscard]] Status
 {
   public:
     /* Errors that this header finds, with a text of their own. */
-    static constexpr int empty = -1, other_kind = -2, cut_off = -3;
+    static constexpr int empty = -1, other_kind = -2, cut_off = -3, too_much = -4;
 
     /* `detail`: one of the above, or the errno of ROOST_SYSTEM. */
     constexpr Status(roost_status code = ROOST_OK, int detail = 0) noexcept : code_(code), detail_(detail) {}
@@ -44,6 +44,7 @@ class [[nodiscard]] Status
         return detail_ == empty        ? "the object is empty: it was not created, or was moved from"
                : detail_ == other_kind ? "another kind of filter"
                : detail_ == cut_off    ? "the connection ended within a message"
+               : detail_ == too_much   ? "read or write returned more than it was asked for"
                : detail_ > 0           ? std::strerror(detail_)
                                        : roost_status_text(code_);
     }

@@ -383,6 +383,74 @@ static void test_streams()
           roost::sync(here, closed).status().system_error() == EPIPE);
 }
 
+/* A stream whose read and write return `count`, and an error after a thousand calls that changed nothing. */
+template <typename Count> static auto stuck(Count count, int &calls)
+{
+    auto transfer = [count, &calls](auto...) {
+        return ++calls < 1000 ? count : (errno = EBADF, static_cast<Count>(-1));
+    };
+    return roost::Stream(transfer, transfer);
+}
+
+static void test_streams_that_lie()
+{
+    roost::Filter here = removable();
+    int calls = 0;
+    auto writes_nothing = stuck(0, calls);
+    CHECK(writes_nothing.send("x").text() == "the connection ended within a message"sv && calls == 1);
+    auto fails = stuck(-1, calls);
+    errno = EINTR; // of an earlier call
+    CHECK(!fails.send("x") && calls == 2);
+    auto too_much = stuck(100L, calls);
+    CHECK(too_much.send("x") == ROOST_INVALID && too_much.receive().status() == ROOST_INVALID &&
+          roost::serve(here, too_much).text() == "read or write returned more than it was asked for"sv);
+    auto unsigned_error = stuck(static_cast<std::size_t>(-1), calls);
+    CHECK(unsigned_error.send("x") == ROOST_SYSTEM && roost::serve(here, unsigned_error) == ROOST_SYSTEM);
+    CHECK(here.check());
+}
+
+static long until_failure; // allocations until one fails
+
+static void *allocate(void *, std::size_t size)
+{
+    return --until_failure == 0 ? nullptr : std::calloc(1, size);
+}
+
+/* Whatever allocation of a sync fails, what is remembered of the peer stays as it was. */
+static void test_memory_stays()
+{
+    roost_environment environment = {};
+    environment.allocator = {nullptr, allocate, [](void *, void *memory) { std::free(memory); }};
+    roost::Filter there = removable(), here = taken(roost::Filter::create(there.config(), &environment));
+    std::string reply;
+    auto stream = roost::Stream(
+        [&](void *to, std::size_t size) {
+            size = reply.copy(static_cast<char *>(to), size);
+            return reply.erase(0, size), static_cast<long>(size);
+        },
+        [&, request = std::string()](const void *from, std::size_t size) mutable {
+            request.append(static_cast<const char *>(from), size);
+            if (request.size() > 2 && request.size() == 2 + static_cast<std::size_t>(request[1])) {
+                reply = taken(there.reply(std::string_view(request).substr(2))).view();
+                reply.insert(0, {'\xd5', static_cast<char>(reply.size())}), request.clear();
+            }
+            return static_cast<long>(size);
+        });
+    roost::Buffer memory;
+    CHECK(roost::sync(here, stream, &memory) && !memory.empty());
+    const std::string before(memory.view());
+    int failures = 0;
+    for (long n = 1; until_failure <= 0; n++) {
+        until_failure = n;
+        const bool is_fine = static_cast<bool>(roost::sync(here, stream, &memory));
+        failures += !is_fine;
+        if (!is_fine && memory.view() != before)
+            CHECK(!"the memory stays");
+        reply.clear();
+    }
+    CHECK(failures > 1 && !memory.empty());
+}
+
 static void test_reconcile()
 {
     roost::Reconcile here = taken(roost::Reconcile::initiator());
@@ -547,6 +615,8 @@ int main()
     test_other_kinds();
     test_replication();
     test_streams();
+    test_streams_that_lie();
+    test_memory_stays();
     test_reconcile();
     test_ways_to_create();
     test_windows();
