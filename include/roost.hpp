@@ -136,10 +136,9 @@ class Mergeable
         return info;
     }
     /* All zero for an empty object. */
-    [[nodiscard]] const roost_config &config() const noexcept
+    [[nodiscard]] roost_config config() const noexcept
     {
-        static constexpr roost_config none{};
-        return get() ? *roost_filter_get_config(get()) : none;
+        return get() ? *roost_filter_get_config(get()) : roost_config{};
     }
     /* 0 while the replica has no actor. */
     [[nodiscard]] std::uint64_t actor() const noexcept { return get() ? roost_filter_get_actor(get()) : 0; }
@@ -353,8 +352,8 @@ class BasicTimed : public Mergeable
     /* The latest time that is trusted: additions and merges that are later are refused. Time{}: any. */
     void set_latest(Time latest) noexcept
     {
-        if (get())
-            roost_window_set_latest(get(), detail::microseconds_of(latest));
+        if (get()) // 0 would be any time, and a time before 1970 a number above all others
+            roost_window_set_latest(get(), detail::microseconds_of(latest < Time{} ? Time(Time::duration(1)) : latest));
     }
     [[nodiscard]] roost_window_info window_info() const noexcept
     {

@@ -490,6 +490,8 @@ static void test_windows()
     window.set_latest(noon);
     CHECK(window.add("c", noon + 1h) == ROOST_CLOCK && !*window.seen("c", noon) && *window.seen("c", noon) &&
           taken(window.clone()).contains("c", noon));
+    window.set_latest(roost::Time(-1h)); // nothing is that early
+    CHECK(window.add("d", noon) == ROOST_CLOCK);
     roost::Counter counter = taken(roost::Counter::create(1h, 100));
     CHECK(*counter.increment("one", 5, noon) && !*counter.increment("one", 5, noon) && *counter.value() == 5);
     CHECK(counter.increment("", 1, noon).status() == ROOST_INVALID &&
@@ -599,7 +601,11 @@ static void test_errors()
     CHECK(thrown);
     auto made = roost::Filter::create(10);
     CHECK(made.or_throw().add("x") && made->contains("x"));
+    const auto added = made->add("y");
+    CHECK(added.or_throw());
 #endif
+    const roost_config &config = taken(roost::Filter::create(10)).config(); // the filter is gone
+    CHECK(config.capacity == 10 && !std::is_reference_v<decltype(small.config())>);
     static_assert(sizeof(roost::Result<bool>) <= 16, "it is returned in registers");
     static_assert(std::is_trivially_copyable_v<roost::Status> && sizeof(roost::Filter) == sizeof(void *));
 }
