@@ -510,12 +510,14 @@ class File
     File() noexcept = default;
     File(File &&other) noexcept : handle_(std::move(other.handle_)), filter_(), window_(), counter_()
     {
-        refresh(), other.refresh();
+        refresh();
+        other.refresh();
     }
     File &operator=(File &&other) noexcept
     {
         handle_ = std::move(other.handle_);
-        refresh(), other.refresh();
+        refresh();
+        other.refresh();
         return *this;
     }
 
@@ -525,6 +527,11 @@ class File
         return detail::ask<File>(true, [&](File &made) {
             return path ? roost_file_new(made.handle_.out(), path, environment) : ROOST_INVALID;
         });
+    }
+    /* Also of a std::filesystem::path. A path with a NUL in it, which would name another file, is ROOST_INVALID. */
+    static Result<File> at(const std::string &path, const roost_environment *environment = nullptr) noexcept
+    {
+        return at(path.find('\0') == std::string::npos ? path.c_str() : nullptr, environment);
     }
     explicit operator bool() const noexcept { return get() != nullptr; }
     roost_file *get() const noexcept { return handle_.get(); }
@@ -582,6 +589,9 @@ class File
     BasicFilter &filter() noexcept { return filter_; }
     BasicWindow &window() noexcept { return window_; }
     BasicCounter &counter() noexcept { return counter_; }
+    const BasicFilter &filter() const noexcept { return filter_; }
+    const BasicWindow &window() const noexcept { return window_; }
+    const BasicCounter &counter() const noexcept { return counter_; }
     /* Gives the file a filter, for a file that is to be created or overwritten. */
     template <typename Self, typename Basic> Status set(Owner<Self, Basic> &&filter) noexcept
     {
@@ -620,7 +630,9 @@ class File
     void refresh() noexcept
     {
         roost_filter *loaded = get() ? roost_file_get_filter(get()) : nullptr;
-        filter_.set(loaded), window_.set(loaded), counter_.set(loaded);
+        filter_.set(loaded);
+        window_.set(loaded);
+        counter_.set(loaded);
     }
     template <typename Call> Status call(Call make) noexcept
     {

@@ -18,6 +18,7 @@ roost::Filter made_elsewhere()
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <filesystem>
 #include <list>
 #include <set>
 #include <sstream>
@@ -563,6 +564,10 @@ static void test_files()
     CHECK(!moved.filter() && file.lock() && file.set(taken(roost::Window::create(1h, 10))) && file.window().add("x") &&
           !file.filter());
     CHECK(file.reset_replica() && file.save() && roost::File::at(nullptr).status() == ROOST_INVALID);
+    const roost::File &read_only = file;
+    CHECK(read_only.window().contains("x") && !read_only.filter() && !read_only.counter());
+    CHECK(taken(roost::File::at(path)).load() && taken(roost::File::at(std::filesystem::path(path))).load() &&
+          roost::File::at(path + '\0' + "more").status() == ROOST_INVALID);
     CHECK(taken(file.read<roost::Window>()).contains("x") && std::string_view(file.error()).empty());
     file.unlock();
 
