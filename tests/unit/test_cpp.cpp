@@ -171,6 +171,48 @@ static void test_ranges_that_do_not_stay()
 #endif
 }
 
+#if defined(__cpp_exceptions)
+/* Keys of which the 301st cannot be had. */
+struct Breaking : Numbers {
+    struct Iterator : Numbers::Iterator {
+        std::string operator*() const
+        {
+            return at < 300 ? Numbers::Iterator::operator*() : throw std::out_of_range("the end of the numbers");
+        }
+    };
+    Iterator begin() const
+    {
+        return {};
+    }
+};
+
+/* What a range or a stream of the caller throws comes out, and the filter holds what was added until then. */
+static void test_exceptions_of_callers()
+{
+    roost::Filter filter = removable();
+    int thrown = 0;
+    auto throws = [&](auto call) {
+        try {
+            static_cast<void>(call());
+        } catch (const std::out_of_range &) {
+            thrown++;
+        }
+    };
+    throws([&] { return filter.add_many(Breaking{{400}}); });
+    CHECK(thrown == 1 && filter.check() && filter.contains(*Numbers::Iterator{299}));
+    throws([&] { return filter.contains_many(Breaking{{400}}); });
+    throws([&] { return filter.remove_many(Breaking{{400}}); });
+    CHECK(thrown == 3 && filter.check() && !filter.contains(*Numbers::Iterator{299}));
+
+    auto stream = roost::Stream([](void *, std::size_t) -> long { throw std::out_of_range("no connection"); },
+                                [](const void *, std::size_t size) { return static_cast<long>(size); });
+    const std::string before = filter.digest();
+    throws([&] { return roost::sync(filter, stream); });
+    throws([&] { return roost::serve(filter, stream); });
+    CHECK(thrown == 5 && filter.digest() == before && filter.check());
+}
+#endif
+
 static void test_full()
 {
     roost::Filter filter = taken(roost::Filter::create(100, ROOST_CUCKOO));
@@ -620,6 +662,9 @@ int main()
     test_bytes();
     test_ranges();
     test_ranges_that_do_not_stay();
+#if defined(__cpp_exceptions)
+    test_exceptions_of_callers();
+#endif
     test_full();
     test_moves();
     test_empty_objects();
