@@ -225,7 +225,7 @@ class BasicFilter : public Mergeable
             get(), [&](bool &changed) { return roost_filter_add(get(), &changed, key.data(), key.size()); });
     }
     /* Adds until one addition fails; the value tells how many were added by then, and how many of these are new. */
-    template <typename Keys = std::initializer_list<std::string_view>> Result<Batch> add_many(Keys &&keys)
+    template <typename Keys = std::initializer_list<Bytes>> Result<Batch> add_many(Keys &&keys)
     {
         return detail::ask<Batch>(get(), [&](Batch &batch) {
             return detail::change_many(
@@ -243,7 +243,8 @@ class BasicFilter : public Mergeable
         return get() ? roost_filter_count(get(), key.data(), key.size()) : 0;
     }
     /* Writes a bool for each key to an output iterator, and returns where it ends. */
-    template <typename Keys, typename Output> Output contains_many(Keys &&keys, Output found) const
+    template <typename Keys = std::initializer_list<Bytes>, typename Output>
+    Output contains_many(Keys &&keys, Output found) const
     {
         detail::in_chunks(keys, [&](const roost_bytes *chunk, std::size_t count) {
             bool answers[detail::chunk_of<Keys>] = {};
@@ -255,7 +256,7 @@ class BasicFilter : public Mergeable
         });
         return found;
     }
-    template <typename Keys = std::initializer_list<std::string_view>>
+    template <typename Keys = std::initializer_list<Bytes>>
     [[nodiscard]] std::vector<bool> contains_many(Keys &&keys) const
     {
         std::vector<bool> found;
@@ -284,7 +285,7 @@ class BasicFilter : public Mergeable
     }
     /* The value tells how many keys were done, and how many of them were there. After an error a few of the keys that
        follow may have been removed too; `changed` counts them. */
-    template <typename Keys = std::initializer_list<std::string_view>> Result<Batch> remove_many(Keys &&keys)
+    template <typename Keys = std::initializer_list<Bytes>> Result<Batch> remove_many(Keys &&keys)
     {
         return detail::ask<Batch>(get(), [&](Batch &batch) {
             return detail::change_many(
@@ -381,8 +382,7 @@ class BasicWindow : public BasicTimed
         });
     }
     /* Adds until one addition fails; `changed` counts those that are new: that did not come within the window before. */
-    template <typename Keys = std::initializer_list<std::string_view>>
-    Result<Batch> add_many(Keys &&keys, Time time = now())
+    template <typename Keys = std::initializer_list<Bytes>> Result<Batch> add_many(Keys &&keys, Time time = now())
     {
         return detail::ask<Batch>(get(), [&](Batch &batch) {
             return detail::change_many(

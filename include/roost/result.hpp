@@ -109,6 +109,11 @@ template <typename Value> class [[nodiscard]] Result
         status_.or_throw();
         return value_;
     }
+    const Value &or_throw() const &
+    {
+        status_.or_throw();
+        return value_;
+    }
 #endif
 
   private:
@@ -119,17 +124,22 @@ template <typename Value> class [[nodiscard]] Result
 /* ---- bytes and times ------------------------------------------------------------------------------------------- */
 
 /*
- * A view of bytes that others own: a key, a frame, a message. Made of a string, of a std::string_view, and of whatever
- * has data() and size() and consists of bytes: std::vector<std::uint8_t>, std::span<const std::byte>, a Buffer.
+ * A view of bytes that others own: a key, a frame, a message. Made of a string, of a std::string_view, of an array of
+ * bytes, and of whatever has data() and size() and consists of bytes: std::vector<std::uint8_t>, std::span<const
+ * std::byte>, a Buffer. An array of char is a text that ends at its first NUL, as everywhere.
  */
 class Bytes
 {
-    template <typename Range>
-    using Item = std::remove_cv_t<std::remove_pointer_t<decltype(std::declval<const Range &>().data())>>;
     template <typename Value>
     static constexpr bool is_byte = std::is_same_v<Value, std::byte> || // bool has one digit
                                     (std::is_integral_v<Value> &&std::numeric_limits<Value>::digits > 1 &&
                                      std::numeric_limits<Value>::digits <= 8);
+    template <typename Value>
+    static constexpr bool is_raw =
+        std::is_same_v<Value, std::byte> || std::is_same_v<Value, unsigned char> || std::is_same_v<Value, signed char>;
+    template <typename Pointer>
+    static constexpr bool leads_to_bytes =
+        std::is_convertible_v<Pointer, const void *> &&is_byte<std::remove_cv_t<std::remove_pointer_t<Pointer>>>;
 
   public:
     constexpr Bytes() noexcept = default;
@@ -137,7 +147,12 @@ class Bytes
     constexpr Bytes(roost_bytes bytes) noexcept : Bytes(bytes.data, bytes.size) {}
     Bytes(const char *text) noexcept : Bytes(text, text ? std::strlen(text) : 0) {}
     Bytes(std::nullptr_t) = delete;
-    template <typename Range, std::enable_if_t<is_byte<Item<Range>>, int> = 0>
+    template <typename Value, std::size_t size, std::enable_if_t<is_raw<Value>, int> = 0>
+    constexpr Bytes(const Value (&bytes)[size]) noexcept : Bytes(bytes, size)
+    {
+    }
+    template <typename Range, std::enable_if_t<leads_to_bytes<decltype(std::declval<const Range &>().data())>, int> = 0,
+              typename = decltype(std::declval<const Range &>().size())>
     constexpr Bytes(const Range &range) noexcept : Bytes(range.data(), range.size())
     {
     }
@@ -255,7 +270,10 @@ struct Chunk<Iterator, std::enable_if_t<std::is_base_of_v<std::forward_iterator_
     : std::integral_constant<std::size_t, 256> {
 };
 
-template <typename Keys> constexpr std::size_t chunk_of = Chunk<decltype(std::begin(std::declval<Keys &>()))>::value;
+/* Where a range-based for loop begins: with a member or an array, otherwise with a begin() beside the class. */
+template <typename Keys> auto begin_of(Keys &keys, int) -> decltype(std::begin(keys));
+template <typename Keys> auto begin_of(Keys &keys, long) -> decltype(begin(keys));
+template <typename Keys> constexpr std::size_t chunk_of = Chunk<decltype(begin_of(std::declval<Keys &>(), 0))>::value;
 
 template <typename Keys, typename Use> void in_chunks(Keys &keys, Use use)
 {

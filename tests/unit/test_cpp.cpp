@@ -59,6 +59,15 @@ static roost::Filter removable()
 /* ---- keys and ranges of keys --------------------------------------------------------------------------------------
    */
 
+/* Classes that have a data(), and are no bytes. */
+struct Sizeless {
+    const char *data() const;
+};
+struct Number {
+    char data() const;
+    int size() const;
+};
+
 static void test_bytes()
 {
     roost::Filter filter = removable();
@@ -74,6 +83,10 @@ static void test_bytes()
                   !std::is_convertible_v<std::array<bool, 2>, roost::Bytes>);
     static_assert(!std::is_convertible_v<std::vector<std::string>, roost::Bytes> &&
                   !std::is_convertible_v<int, roost::Bytes>);
+    static_assert(!std::is_convertible_v<Sizeless, roost::Bytes> && !std::is_convertible_v<Number, roost::Bytes>);
+    const unsigned char octet_array[] = {1, 0, 255};
+    const std::byte byte_array[2] = {std::byte{7}, std::byte{0}};
+    CHECK(filter.contains(octet_array) && filter.contains(byte_array));
 #if defined(__cpp_lib_span)
     const std::span<const std::byte> span = bytes;
     CHECK(filter.contains(span) && filter.remove(span) && !filter.contains(span));
@@ -81,6 +94,22 @@ static void test_bytes()
     CHECK(roost::Filter::decode(std::span<const std::uint8_t>(frame)));
 #endif
 }
+
+/* A range whose begin() and end() are beside it, as a range-based for loop allows. */
+namespace apart
+{
+struct Shelf {
+    std::vector<std::string> keys;
+};
+static auto begin(const Shelf &shelf)
+{
+    return shelf.keys.begin();
+}
+static auto end(const Shelf &shelf)
+{
+    return shelf.keys.end();
+}
+} // namespace apart
 
 static void test_ranges()
 {
@@ -101,6 +130,10 @@ static void test_ranges()
     bool answers[2] = {};
     const char *const words[] = {"heron", "eagle"};
     CHECK(filter.contains_many(words, answers) == answers + 2 && answers[0] && !answers[1]);
+    CHECK(filter.contains_many({"eagle", "heron"}, answers) == answers + 2 && !answers[0] && answers[1]);
+    const std::vector<std::uint8_t> octets = {7, 8};
+    CHECK(filter.add_many({octets, "x"}) && filter.contains_many({octets, octets}) == std::vector<bool>{true, true});
+    CHECK(filter.add_many(apart::Shelf{{"book"}}) && filter.contains("book"));
     CHECK(filter.add_many(std::list<std::string_view>{"a", "b"}) && filter.add_many(std::set<std::string>{"c"}));
     CHECK(filter.add_many(std::deque<std::vector<std::uint8_t>>{{'d'}, {'e'}}) && filter.contains("e"));
     CHECK(filter.add_many(std::vector<std::string>()) && filter.contains_many(std::vector<std::string>()).empty());
