@@ -95,7 +95,7 @@ template <typename Value> class [[nodiscard]] Result
     Status status() const noexcept { return status_; }
     Value &operator*() &noexcept { return value_; }
     const Value &operator*() const &noexcept { return value_; }
-    Value &&operator*() &&noexcept { return std::move(value_); }
+    Value operator*() &&noexcept { return std::move(value_); } // not a reference to what is gone in `for (x : *call())`
     Value *operator->() noexcept { return &value_; }
     const Value *operator->() const noexcept { return &value_; }
 #if defined(__cpp_exceptions)

@@ -725,6 +725,10 @@ static void strange_session()
         subject.syncs.clear();
 }
 
+/* What a stream of the caller may throw. */
+struct Gone {
+};
+
 static void stream()
 {
     Subject &subject = one();
@@ -739,12 +743,16 @@ static void stream()
         [&](void *to, std::size_t size) {
             size = text.copy(static_cast<char *>(to), std::min(size, 1 + random_below(50)), at);
             at += size;
-            return static_cast<long>(size);
+            return one_in(40) ? throw Gone() : static_cast<long>(one_in(40) ? random_below(100) : size);
         },
         [&](const void *, std::size_t size) {
-            return one_in(30) ? (errno = EPIPE, -1) : 1 + static_cast<long>(random_below(size));
+            return one_in(30) ? (errno = EPIPE, -1) : one_in(30) ? 0 : 1 + static_cast<long>(random_below(size + 1));
         });
-    fine(one_in(2) ? roost::serve(*copy, hostile) : roost::sync(*copy, hostile).status());
+    try {
+        fine(one_in(2) ? roost::serve(*copy, hostile) : roost::sync(*copy, hostile).status());
+    } catch (const Gone &) {
+        refusals++;
+    }
     INSIST(copy->check());
 }
 
@@ -902,7 +910,7 @@ static void damage(Opened &at)
 static void open(Opened &at)
 {
     at = Opened{&pick(places)};
-    made(at.file, roost::File::at(at.place->path.c_str(), environment()));
+    made(at.file, roost::File::at(at.place->path, environment()));
 }
 
 /* A file that does not exist cannot be locked: several objects may want to create it. */

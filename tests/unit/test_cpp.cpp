@@ -686,6 +686,10 @@ static void test_errors()
 #endif
     const roost_config &config = taken(roost::Filter::create(10)).config(); // the filter is gone
     CHECK(config.capacity == 10 && !std::is_reference_v<decltype(small.config())>);
+    std::size_t bytes = 0;
+    for (std::uint8_t byte : *small.encode()) // its buffer lives as long as the loop
+        bytes += byte != 0;
+    CHECK(bytes > 0 && !std::is_reference_v<decltype(*small.encode())>);
     static_assert(sizeof(roost::Result<bool>) <= 16, "it is returned in registers");
     static_assert(std::is_trivially_copyable_v<roost::Status> && sizeof(roost::Filter) == sizeof(void *));
 }
