@@ -55,6 +55,7 @@ struct roost_sync {
     uint32_t times_lost;         /* how often there was a LOST */
     uint64_t known;              /* where the peer's journal stood at its last reply */
     uint64_t sent;               /* how far our journal was sent in this exchange */
+    uint64_t incarnation;        /* of our journal; a process that was forked has another one */
     uint64_t stood;              /* where our journal stood when our digest was last computed */
     bool suspicious;             /* cursors did not lead to equality */
     bool undisturbed;            /* no other client changed the peer since LOST */
@@ -97,6 +98,7 @@ roost_status roost_sync_new(roost_sync **made, roost_filter *filter, const void 
     if (!sync)
         return ROOST_NO_MEMORY;
     sync->filter = filter;
+    sync->incarnation = filter->journal->incarnation;
     read_memory(sync, memory, size);
     *made = sync;
     return ROOST_OK;
@@ -146,10 +148,10 @@ roost_status roost_sync_save_memory(const roost_sync *sync, roost_buffer *memory
 
 static roost_status end(struct roost_sync *sync, bool equal)
 {
-    const struct journal *journal = sync->filter->journal;
+    bool valid = sync->filter->journal->incarnation == sync->incarnation;
     sync->stage = AT_END;
     sync->result.equal = equal;
-    sync->own = (roost_cursor){journal->incarnation, equal ? sync->stood : sync->sent};
+    sync->own = (roost_cursor){valid ? sync->incarnation : 0, equal ? sync->stood : sync->sent};
     if (sync->lost.incarnation)
         sync->peer = sync->lost;
     if (equal)

@@ -1,10 +1,9 @@
 /*
- * A fork copies every object with the name under which it adds, its actor. Two processes that add under one name lose
- * each other's keys as soon as they merge. So the child is another replica:
+ * A fork copies every object. The library makes the copy a replica of its own before it changes (roost/filter.h,
+ * Forks). What is left is what the library cannot know:
  *
- *     object in memory        becomes a replica of its own when it is changed first: a clone has no actor, no journal and
- *                             no cursors. To read it costs nothing
  *     object with a file      is for reading. The file, its lock, and what was not saved are the parent's
+ *     exchange                ends: the peer speaks with the parent
  *     object that a thread    is closed: that thread does not exist here, and has left it half changed. Its memory is
  *     of the parent was       lost, for the same reason
  *     changing
@@ -13,7 +12,6 @@
  */
 #include "fork.h"
 
-#include "errors.h"
 #include "sync.h"
 
 static struct replica *replicas;
@@ -43,6 +41,7 @@ static void leave_file(struct replica *self)
     roost_file_free(self->file);
     self->file = NULL;
     self->changed = false;
+    self->inherited = !self->read_only;
     self->read_only = true;
 }
 
@@ -54,7 +53,7 @@ static void inherit(struct replica *self)
         self->file = NULL;
         return;
     }
-    self->inherited = self->filter && !self->read_only;
+    sync_abandon(self); /* the peer speaks with the parent */
     if (self->file)
         leave_file(self);
 }
@@ -65,17 +64,4 @@ PyObject *fork_inherit(PyObject *module, PyObject *none)
     for (struct replica *each = replicas; each; each = each->next)
         inherit(each);
     Py_RETURN_NONE;
-}
-
-bool fork_separate(struct replica *self)
-{
-    roost_filter *own;
-    roost_status status = roost_filter_clone(self->filter, &own);
-    if (status != ROOST_OK)
-        return raise_status(status) != NULL;
-    sync_abandon(self);
-    roost_filter_free(self->filter);
-    self->filter = own;
-    self->inherited = false;
-    return true;
 }

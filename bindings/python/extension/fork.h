@@ -12,7 +12,4 @@ void fork_unlink(struct replica *self);
 /* after_fork(): for os.register_at_fork, in the child. */
 PyObject *fork_inherit(PyObject *module, PyObject *none);
 
-/* Before an inherited object changes: makes it a replica of its own; the caller has it alone. False with an exception. */
-bool fork_separate(struct replica *self);
-
 #endif

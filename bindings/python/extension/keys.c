@@ -26,7 +26,8 @@ bool refuse_key(PyObject *object)
 {
     PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__name__");
     if (name)
-        PyErr_Format(PyExc_TypeError, "a key is str, int, bytes or another buffer, not %S", name); /* a metaclass may say anything */
+        PyErr_Format(PyExc_TypeError, "a key is str, int, bytes or another buffer, not %S",
+                     name); /* a metaclass may say anything */
     Py_XDECREF(name);
     return false;
 }

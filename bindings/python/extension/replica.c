@@ -22,7 +22,7 @@ static bool may_use(const struct replica *self, bool writing)
 {
     if (!self->filter)
         PyErr_SetString(PyExc_ValueError, self->path ? "the file is closed" : "the filter is closed");
-    else if (writing && self->read_only && self->inherited)
+    else if (writing && self->inherited)
         PyErr_Format(PyExc_ValueError, "%S: opened before this process was forked; open it here again to change it",
                      self->path);
     else if (writing && self->read_only)
@@ -36,8 +36,6 @@ roost_filter *replica_wait(struct replica *self, bool writing)
 {
     while (may_use(self, writing)) {
         if (access_allows(&self->access, writing)) {
-            if (writing && self->inherited && !fork_separate(self))
-                return NULL;
             self->changed |= writing;
             return self->filter;
         }
@@ -52,10 +50,7 @@ bool replica_begin(struct replica *self, enum use use)
     while (may_use(self, changing)) {
         if (access_try(&self->access, writing)) {
             self->changed |= use == TO_CHANGE;
-            if (!changing || !self->inherited || fork_separate(self))
-                return true;
-            replica_end(self, use);
-            return false;
+            return true;
         }
         access_wait(&self->access, writing);
     }
@@ -143,7 +138,8 @@ static bool is_first_interpreter(void)
     int64_t present = PyInterpreterState_GetID(PyInterpreterState_Get());
     first = first < 0 ? present : first;
     if (present != first)
-        PyErr_SetString(PyExc_ImportError, "roost is for one interpreter of a process, and another one has imported it");
+        PyErr_SetString(PyExc_ImportError,
+                        "roost is for one interpreter of a process, and another one has imported it");
     return present == first;
 }
 

@@ -15,7 +15,7 @@ struct replica {
     PyObject *path;       /* of the file, a str; or NULL */
     bool changed;         /* since the file was saved */
     bool read_only;       /* opened for reading, or by the process that forked this one */
-    bool inherited;       /* from the process that forked this one, and not changed since (fork.c) */
+    bool inherited;       /* that process had opened it for changing (fork.c) */
     struct sync *syncs;   /* exchanges that are under way (sync.c) */
     struct access access;
     struct replica *next, *previous; /* of all (fork.c) */
@@ -43,7 +43,7 @@ static inline roost_filter *replica_look(struct replica *self)
 
 static inline roost_filter *replica_change(struct replica *self)
 {
-    if (UNLIKELY(!self->filter || self->read_only || self->inherited || !access_allows(&self->access, true)))
+    if (UNLIKELY(!self->filter || self->read_only || !access_allows(&self->access, true)))
         return replica_wait(self, true);
     self->changed = true;
     return self->filter;
