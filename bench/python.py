@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The Python package beside the C library: nanoseconds of processor a key, both measured in one run, as bench/python.csv.
 
-    bench/python.py [--csv FILE] [--keys N] [--rounds N]        after `ninja -C build python`
+    bench/python.py [--csv FILE] [--keys N] [--turns N] [--rounds N]        after `ninja -C build python`
 
 A single call is compared by what it takes above C, with Python's loop around it; a batch of an array by its ratio.
 """
@@ -42,36 +42,65 @@ def look_each(seen, texts):
         text in seen
 
 
-def python_figures(kind, count, rounds):
-    make = lambda: roost.Filter(capacity=count if kind == "bloom" else None, kind=kind)
-    texts, numbers = [f"key {i}" for i in range(count)], array.array("Q", range(count))
-    full, full_of_numbers = make(), make()
-    full.update(texts), full_of_numbers.update(numbers)
-    return {
-        "add": least(lambda seen: add_each(seen, texts), rounds, make) / count,
-        "contains": least(lambda _: look_each(full, texts), rounds) / count,
-        "update": least(lambda seen: seen.update(numbers), rounds, make) / count,
-        "contains_many": least(lambda _: full_of_numbers.contains_many(numbers), rounds) / count,
-        "update of a list": least(lambda seen: seen.update(texts), rounds, make) / count,
-        "contains_many of a list": least(lambda _: full.contains_many(texts), rounds) / count,
-    }
+class InPython:
+    """The calls of one kind of filter, with their keys."""
+
+    def __init__(self, kind, count):
+        self.make = lambda: roost.Filter(capacity=count if kind == "bloom" else None, kind=kind)
+        self.texts, self.numbers = [f"key {i}" for i in range(count)], array.array("Q", range(count))
+        self.full, self.full_of_numbers = self.make(), self.make()
+        self.full.update(self.texts), self.full_of_numbers.update(self.numbers)
+
+    def figures(self, rounds):
+        texts, numbers, count = self.texts, self.numbers, len(self.texts)
+        figures = {
+            "add": least(lambda seen: add_each(seen, texts), rounds, self.make),
+            "contains": least(lambda _: look_each(self.full, texts), rounds),
+            "update": least(lambda seen: seen.update(numbers), rounds, self.make),
+            "contains_many": least(lambda _: self.full_of_numbers.contains_many(numbers), rounds),
+            "update of a list": least(lambda seen: seen.update(texts), rounds, self.make),
+            "contains_many of a list": least(lambda _: self.full.contains_many(texts), rounds),
+        }
+        return {name: value / count for name, value in figures.items()}
+
+
+def build(folder):
+    program = os.path.join(folder, "python-calls")
+    source, library = os.path.join(ROOT, "bench", "python_calls.c"), os.path.join(BUILD, "src", "libroost.a")
+    subprocess.run(["cc", "-O3", "-I", os.path.join(ROOT, "include"), source, "-o", program, library, "-lm"], check=True)
+    return program
+
+
+def figures_in_c(program, kind, count, rounds):
+    printed = subprocess.run([program, kind, str(count), str(rounds)], capture_output=True, text=True, check=True).stdout
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in printed.splitlines())}
+
+
+def lower(figures, others):
+    return {name: min(value, figures.get(name, value)) for name, value in others.items()}
+
+
+def measure(program, kind, count, turns, rounds):
+    """The least of all rounds, of Python and of C, which take turns: what else the machine does hits both."""
+    calls, python, in_c = InPython(kind, count), {}, {}
+    for _ in range(turns):
+        python = lower(python, calls.figures(rounds))
+        in_c = lower(in_c, figures_in_c(program, kind, count, rounds))
+    return python, in_c
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--csv")
     parser.add_argument("--keys", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--turns", type=int, default=8, help="of Python and of C, one after the other")
+    parser.add_argument("--rounds", type=int, default=3, help="in a turn")
     arguments = parser.parse_args()
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
-        program = os.path.join(folder, "python-calls")
-        subprocess.run(["cc", "-O3", "-I", os.path.join(ROOT, "include"), os.path.join(ROOT, "bench", "python_calls.c"), "-o", program,
-                        os.path.join(BUILD, "src", "libroost.a"), "-lm"], check=True)
-        rows = []
+        program = build(folder)
         for kind in ("bloom", "cuckoo"):
-            python = python_figures(kind, arguments.keys, arguments.rounds)
-            printed = subprocess.run([program, kind, str(arguments.keys), str(arguments.rounds)], capture_output=True, text=True, check=True).stdout
-            in_c = {name: float(value) for name, value in (line.rsplit(" ", 1) for line in printed.splitlines())}
+            python, in_c = measure(program, kind, arguments.keys, arguments.turns, arguments.rounds)
             for name, value in python.items():
                 c = in_c[name.split(" of ")[0]]
                 rows.append([kind, name, f"{value:.1f}", f"{c:.1f}", f"{value - c:.1f}", f"{value / c:.2f}"])
