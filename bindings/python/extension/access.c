@@ -12,6 +12,9 @@
  * has waited tries again from the beginning, because the object may have been taken, or closed, before it got the GIL
  * back.
  *
+ * While a thread has an object it runs no Python code, which might use that object and wait for ever. Code runs also
+ * where a new object, such as an exception, starts the garbage collector: so a call gives back first, and raises then.
+ *
  * A call that needs two objects takes both at once or none. While a thread waits to change an object, no new long call
  * begins to read it.
  */

@@ -46,9 +46,9 @@ bool file_save(struct replica *self)
     Py_END_ALLOW_THREADS
     if (status == ROOST_OK)
         self->changed = false;
-    else
-        raise_file(self->file, status, self->path);
     replica_end(self, TO_CACHE);
+    if (status != ROOST_OK)
+        raise_file(self->file, status, self->path);
     return status == ROOST_OK;
 }
 
@@ -128,8 +128,7 @@ static PyObject *with_file(PyObject *object, struct opening *opening)
     return object;
 }
 
-/* Undoes with_file: the filter is the object's own again. */
-static void without_file(struct replica *self)
+static void take_back(struct replica *self)
 {
     self->filter = roost_file_take_filter(self->file);
     roost_file_free(self->file);
@@ -138,26 +137,41 @@ static void without_file(struct replica *self)
     Py_CLEAR(self->path);
 }
 
+/* Undoes with_file: the filter is the object's own again. The exception stays. */
+static void without_file(struct replica *self)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    if (replica_begin(self, TO_CACHE)) {
+        if (self->file)
+            take_back(self);
+        replica_end(self, TO_CACHE);
+    }
+    PyErr_Restore(type, value, trace);
+}
+
 static bool is_in_memory(const struct replica *fresh)
 {
-    if (fresh && fresh->filter && !fresh->path)
-        return true;
-    PyErr_SetString(PyExc_ValueError,
-                    "a file is created from a filter in memory: not from one of a file, or a closed one");
-    return false;
+    return fresh && fresh->filter && !fresh->path;
 }
 
 /* The filter of `fresh` moves to the file. Other threads may use it, and may have been faster. */
 static bool move_to_file(struct replica *fresh, struct opening *opening)
 {
-    if (!is_in_memory(fresh) || !replica_begin(fresh, TO_CHANGE))
-        return false;
     bool fine = is_in_memory(fresh);
+    if (fine && !replica_begin(fresh, TO_CHANGE))
+        return false;
     if (fine) {
-        roost_file_set_filter(opening->file, fresh->filter);
-        with_file((PyObject *)fresh, opening);
+        fine = is_in_memory(fresh);
+        if (fine) {
+            roost_file_set_filter(opening->file, fresh->filter);
+            with_file((PyObject *)fresh, opening);
+        }
+        replica_end(fresh, TO_CHANGE);
     }
-    replica_end(fresh, TO_CHANGE);
+    if (!fine)
+        PyErr_SetString(PyExc_ValueError,
+                        "a file is created from a filter in memory: not from one of a file, or a closed one");
     return fine;
 }
 
@@ -168,8 +182,7 @@ static PyObject *created(struct opening *opening)
     if (!move_to_file(fresh, opening))
         return NULL;
     if (!file_save(fresh)) {
-        if (fresh->file)
-            without_file(fresh);
+        without_file(fresh);
         return NULL;
     }
     Py_INCREF((PyObject *)fresh);
@@ -183,9 +196,10 @@ static bool is_like(struct replica *fresh, const roost_filter *filter)
     if (!replica_begin(fresh, TO_READ))
         return false;
     bool fits = roost_filter_compare(fresh->filter, &order, filter) == ROOST_OK;
-    if (!fits)
-        raise_mismatch(roost_filter_get_config(fresh->filter), roost_filter_get_config(filter));
+    roost_config wanted = *roost_filter_get_config(fresh->filter);
     replica_end(fresh, TO_READ);
+    if (!fits)
+        raise_mismatch(&wanted, roost_filter_get_config(filter));
     return fits;
 }
 

@@ -22,10 +22,12 @@ static bool is_replica(PyObject *object)
 
 /* ---- merge ------------------------------------------------------------------------------------------------------- */
 
-static bool raised(roost_status status, const roost_filter *ours, const roost_filter *theirs)
+/* Of objects that are given back, since an exception may run Python code, as access.c says; so configurations are
+   copied before. */
+static bool raised(roost_status status, const roost_config *ours, const roost_config *theirs)
 {
     if (status == ROOST_MISMATCH)
-        raise_mismatch(roost_filter_get_config(ours), roost_filter_get_config(theirs));
+        raise_mismatch(ours, theirs);
     else if (status != ROOST_OK)
         raise_status(status);
     return status != ROOST_OK;
@@ -46,7 +48,6 @@ static bool begin_merge(struct replica *self, struct replica *other)
 static bool merge(struct replica *self, bool *changed, struct replica *other)
 {
     roost_status status;
-    bool failed;
     *changed = false;
     if (self == other)
         return replica_look(self) != NULL;
@@ -56,19 +57,19 @@ static bool merge(struct replica *self, bool *changed, struct replica *other)
     Py_BEGIN_ALLOW_THREADS
     status = roost_filter_merge(self->filter, changed, other->filter);
     Py_END_ALLOW_THREADS
-    failed = raised(status, self->filter, other->filter);
+    roost_config ours = *roost_filter_get_config(self->filter), theirs = *roost_filter_get_config(other->filter);
     replica_end(self, TO_CHANGE);
     replica_end(other, TO_READ);
-    return !failed;
+    return !raised(status, &ours, &theirs);
 }
 
 /* The configuration is found out only where the merge failed for it. */
-static void raise_frame_mismatch(const roost_filter *ours, const Py_buffer *frame)
+static void raise_frame_mismatch(const roost_config *ours, const Py_buffer *frame)
 {
     roost_environment environment = replica_environment(0);
     roost_filter *theirs;
     if (roost_filter_decode(&theirs, frame->buf, (size_t)frame->len, &environment) == ROOST_OK)
-        raise_mismatch(roost_filter_get_config(ours), roost_filter_get_config(theirs));
+        raise_mismatch(ours, roost_filter_get_config(theirs));
     else
         raise_status(ROOST_MISMATCH);
     roost_filter_free(theirs);
@@ -83,11 +84,12 @@ static bool merge_frame(struct replica *self, bool *changed, const Py_buffer *fr
     Py_BEGIN_ALLOW_THREADS
     status = roost_filter_merge_frame(self->filter, changed, frame->buf, (size_t)frame->len);
     Py_END_ALLOW_THREADS
+    roost_config ours = *roost_filter_get_config(self->filter);
+    replica_end(self, TO_CHANGE);
     if (status == ROOST_MISMATCH)
-        raise_frame_mismatch(self->filter, frame);
+        raise_frame_mismatch(&ours, frame);
     else if (status != ROOST_OK)
         raise_status(status);
-    replica_end(self, TO_CHANGE);
     return status == ROOST_OK;
 }
 
@@ -187,7 +189,6 @@ PyObject *merging_copy(PyObject *object, PyObject *none)
 static bool find_order(struct replica *a, roost_order *order, struct replica *b)
 {
     roost_status status;
-    bool failed;
     *order = ROOST_EQUAL;
     if (a == b)
         return replica_look(a) != NULL;
@@ -196,10 +197,10 @@ static bool find_order(struct replica *a, roost_order *order, struct replica *b)
     Py_BEGIN_ALLOW_THREADS
     status = roost_filter_compare(a->filter, order, b->filter);
     Py_END_ALLOW_THREADS
-    failed = raised(status, a->filter, b->filter);
+    roost_config ours = *roost_filter_get_config(a->filter), theirs = *roost_filter_get_config(b->filter);
     replica_end(a, TO_READ);
     replica_end(b, TO_READ);
-    return !failed;
+    return !raised(status, &ours, &theirs);
 }
 
 static bool find_equal(struct replica *a, bool *equal, struct replica *b)

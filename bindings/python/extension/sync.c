@@ -180,7 +180,7 @@ static PyObject *sync_next(PyObject *object, PyObject *message)
     roost_status status = ROOST_OK;
     if (message != Py_None && !get_frozen(&reply, message))
         return NULL;
-    bool begun = replica_begin(replica, TO_EXCHANGE), fine = begun && is_under_way(self);
+    bool begun = replica_begin(replica, TO_EXCHANGE), fine = begun && self->sync;
     if (fine) {
         distrust_the_future(replica->filter);
         Py_BEGIN_ALLOW_THREADS
@@ -192,6 +192,8 @@ static PyObject *sync_next(PyObject *object, PyObject *message)
         replica_end(replica, TO_EXCHANGE);
     if (message != Py_None)
         PyBuffer_Release(&reply);
+    if (begun && !fine)
+        is_under_way(self); /* raises */
     return fine ? next_request(self, status, &request) : NULL;
 }
 

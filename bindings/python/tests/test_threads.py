@@ -1,6 +1,9 @@
 """Threads on shared objects: every call waits for its turn, and nothing is lost."""
 
 import array
+import os
+import subprocess
+import sys
 import threading
 import time
 import unittest
@@ -130,6 +133,42 @@ class Threads(unittest.TestCase):
 
         together(tick, add)
         self.assertTrue(all(seen.contains_many(numbers)))
+
+
+    def test_destructors_use_the_object(self):
+        """The garbage collector may run them where a call makes its exception: then it has no object any more."""
+        code = """if True:
+            import gc, roost
+            seen, other, closed = roost.Filter(capacity=100), roost.Filter(capacity=200), roost.Filter()
+            exchange = roost._roost.Sync(closed, None)
+            closed.close()
+            frame, calls = other.to_bytes(), []
+            class Trash:
+                def __init__(self):
+                    self.itself = self
+                def __del__(self):
+                    calls.append(seen.add("swift"))
+            def refused(call, argument):
+                try:
+                    raise KeyError
+                except KeyError:  # an exception that has a context is made at once
+                    Trash()
+                    try:
+                        call(argument)
+                    except (roost.Error, ValueError, OSError):
+                        return
+                raise AssertionError(call)
+            for threshold in range(1, 12):
+                gc.set_threshold(threshold)
+                for _ in range(100):
+                    for argument in (other, frame, b"junk", closed):
+                        refused(seen.merge, argument)
+                    refused(seen.__le__, other), refused(seen.__le__, closed), refused(exchange.next, None)
+                    refused(lambda path: roost.open(path, "x", like=seen), "/proc/none/x")
+            assert len(calls) > 1000
+            """
+        package = os.path.dirname(os.path.dirname(roost.__file__))
+        subprocess.run([sys.executable, "-c", code], timeout=60, check=True, env={**os.environ, "PYTHONPATH": package})
 
 
 class FileThreads(Folder):
