@@ -3,8 +3,12 @@
 import os
 import random
 import subprocess
+import sys
 import tempfile
+import textwrap
 import unittest
+
+import roost
 
 BUILD = os.environ.get("ROOST_BUILD", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "build"))
 PROGRAM = os.environ.get("ROOST", os.path.join(BUILD, "roost"))
@@ -48,6 +52,16 @@ def program(*arguments, given=b"", status=(0,)):
     done = subprocess.run([PROGRAM, *map(str, arguments)], input=given, capture_output=True, timeout=600)
     if done.returncode not in status:
         raise AssertionError(f"roost {arguments} ended with {done.returncode}: {done.stderr.decode()}")
+    return done.stdout
+
+
+def python(code, *arguments):
+    """Runs code in a process of its own, which has a minute: for what might not end. Returns what it printed."""
+    package = os.path.dirname(os.path.dirname(roost.__file__))
+    command, variables = [sys.executable, "-c", textwrap.dedent(code), *arguments], {**os.environ, "PYTHONPATH": package}
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60)
+    if done.returncode:
+        raise AssertionError(done.stderr)
     return done.stdout
 
 

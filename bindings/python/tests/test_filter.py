@@ -2,14 +2,11 @@
 
 import array
 import ctypes
-import os
-import subprocess
-import sys
 import time
 import unittest
 
 import roost
-from settings import KINDS, generator, needs_numpy, numpy, rounds
+from settings import KINDS, generator, needs_numpy, numpy, python, rounds
 
 
 def some_key(random):
@@ -338,7 +335,7 @@ class Iterables(unittest.TestCase):
 
     def interrupted(self, keys):
         """A batch without end, which a signal ends."""
-        code = f"""if True:
+        python(f"""
             import itertools, roost, signal
             class Enough(Exception): pass
             def end(*_):
@@ -352,9 +349,7 @@ class Iterables(unittest.TestCase):
                     call(keys)
                 except Enough:
                     seen.check()
-            """
-        package = os.path.dirname(os.path.dirname(roost.__file__))
-        subprocess.run([sys.executable, "-c", code], timeout=60, check=True, env={**os.environ, "PYTHONPATH": package})
+            """)
 
     def test_interrupted(self):
         self.interrupted("itertools.repeat('swift')")

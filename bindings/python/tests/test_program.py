@@ -15,7 +15,7 @@ import unittest
 import warnings
 
 import roost
-from settings import PROGRAM, Folder, needs_program, program, rounds
+from settings import PROGRAM, Folder, needs_program, program, python, rounds
 
 KEYS = [f"key {i}" for i in range(500)]
 LINES = "".join(key + "\n" for key in KEYS).encode()
@@ -290,7 +290,7 @@ class OwnFiles(Folder):
 
     def test_signal_handler_uses_the_file(self):
         """While it is saved, too."""
-        code = """if True:
+        code = """
             import roost, signal, sys
             calls = []
             with roost.open(sys.argv[1], "x", capacity=1_000_000) as seen:
@@ -307,8 +307,7 @@ class OwnFiles(Folder):
             with roost.open(sys.argv[1], "r") as seen:
                 assert all(seen.contains_many(calls))
             """
-        package = os.path.dirname(os.path.dirname(roost.__file__))
-        subprocess.run([sys.executable, "-c", code, self.path()], timeout=60, check=True, env={**os.environ, "PYTHONPATH": package})
+        python(code, self.path())
 
     def test_exception_leaves_the_file(self):
         path = self.path()

@@ -1,15 +1,12 @@
 """Threads on shared objects: every call waits for its turn, and nothing is lost."""
 
 import array
-import os
-import subprocess
-import sys
 import threading
 import time
 import unittest
 
 import roost
-from settings import Folder, rounds
+from settings import Folder, python, rounds
 
 
 def together(*calls):
@@ -137,7 +134,7 @@ class Threads(unittest.TestCase):
 
     def test_destructors_use_the_object(self):
         """The garbage collector may run them where a call makes its exception: then it has no object any more."""
-        code = """if True:
+        python("""
             import gc, roost
             seen, other, closed = roost.Filter(capacity=100), roost.Filter(capacity=200), roost.Filter()
             exchange = roost._roost.Sync(closed, None)
@@ -166,9 +163,7 @@ class Threads(unittest.TestCase):
                     refused(seen.__le__, other), refused(seen.__le__, closed), refused(exchange.next, None)
                     refused(lambda path: roost.open(path, "x", like=seen), "/proc/none/x")
             assert len(calls) > 1000
-            """
-        package = os.path.dirname(os.path.dirname(roost.__file__))
-        subprocess.run([sys.executable, "-c", code], timeout=60, check=True, env={**os.environ, "PYTHONPATH": package})
+            """)
 
 
 class FileThreads(Folder):
