@@ -366,13 +366,23 @@ static PyObject *memory_of_bools(PyObject *bytes)
     return bools;
 }
 
+/* In two steps: where there is no memory for the bytes, PyByteArray_FromStringAndSize frees an object that it has not
+   filled in, and Python prints an error of its own. */
+static PyObject *new_bytes(size_t size)
+{
+    PyObject *bytes = PyByteArray_FromStringAndSize(NULL, 0);
+    if (bytes && PyByteArray_Resize(bytes, (Py_ssize_t)size) < 0)
+        Py_CLEAR(bytes);
+    return bytes;
+}
+
 static PyObject *answers_of_array(const struct batch *batch, PyObject *keys)
 {
     struct array array;
     struct tally tally = {0};
     if (!array_open(&array, keys))
         return NULL;
-    PyObject *bytes = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)array.count);
+    PyObject *bytes = new_bytes(array.count);
     bool fine = bytes && run_array(batch, &array, (bool *)PyByteArray_AsString(bytes), &tally);
     PyObject *answers = fine ? memory_of_bools(bytes) : NULL;
     Py_XDECREF(bytes);
