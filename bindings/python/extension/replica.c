@@ -65,13 +65,11 @@ void replica_end(struct replica *self, enum use use)
 bool replica_begin_two(struct replica *self, enum use use, struct replica *other)
 {
     while (replica_begin(self, use)) {
-        if (!may_use(other, false)) {
-            replica_end(self, use);
-            return false;
-        }
-        if (access_try(&other->access, false))
+        if (other->filter && access_try(&other->access, false))
             return true;
         replica_end(self, use);
+        if (!may_use(other, false))
+            return false;
         access_wait(&other->access, false);
     }
     return false;
