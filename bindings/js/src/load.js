@@ -335,6 +335,8 @@ export function load(source, options = {}) {
     return changed;
   }
 
+  const checkMade = (status, kind) => roost.check(status, status === INVALID ? `this combination of options makes no ${kind}` : '');
+
   // ---- filters -----------------------------------------------------------------------------------------------------------
 
   function newFilter(options) {
@@ -348,7 +350,7 @@ export function load(source, options = {}) {
     if (status === INVALID && kind === kinds.bloom && fpr < 1e-9)
       throw new RoostError('INVALID', `fpr: a rate of ${fpr} is too low for the blocked layout; use layout: 'classic'`);
     if (status === TOO_LARGE) throw roost.error(status, 'give a smaller capacity, or none, and the filter grows');
-    roost.check(status, 'this combination of options makes no filter');
+    checkMade(status, 'filter');
   }
 
   const { filter_add, filter_contains } = calls, { keyAt } = roost;
@@ -449,7 +451,7 @@ export function load(source, options = {}) {
     constructor(kind, options, cell) {
       const own = cellFor(options, cell, () => {
         if (isCore) throw refuseBeyondCore(`a ${kind}`);
-        roost.check(roost.call('window_new', ...windowValues(kind, options)), 'this combination of options makes no window');
+        checkMade(roost.call('window_new', ...windowValues(kind, options)), kind);
       });
       super(own, kind === 'window' ? Window : Counter);
       this.#cell = own;
