@@ -24,6 +24,11 @@ const module = new WebAssembly.Module(wasm());
 const options = [{}, { kind: 'orcuckoo' }, { kind: 'bloom', capacity: 300 }, { kind: 'cuckoo', capacity: 200 }, { kind: 'orcuckoo', capacity: 200 },
   { kind: 'bloom', scalable: true, capacity: 50 }, { kind: 'orcuckoo', multiset: true, capacity: 100, entry: 32 }, { kind: 'orcuckoo', multiset: true }, { kind: 'bloom', capacity: 1e6 }];
 const nonsense = [undefined, null, 5, -1, NaN, 1n, 'text', {}, [], [5], new Uint8Array(), new Uint8Array(40), new Uint16Array(3), Symbol('x'), () => 1, new Proxy({}, {}), Object.create(null), Infinity, 2 ** 40];
+// Keys and lists that answer differently each time they are asked.
+class Liar extends Uint8Array { get length() { return random(70000); } get buffer() { return null; } slice() { return 5; } subarray() { return 'x'; } set() { return 7; } }
+const resized = () => { const buffer = new ArrayBuffer(random(20000), { maxByteLength: 20000 }), bytes = new Uint8Array(buffer); buffer.resize?.(random(20000)); return bytes; };
+const changing = (list) => Object.defineProperty([...list], random(list.length + 1), { get: () => pick([key(), key(), 'y'.repeat(random(300000)), new Liar(random(30000)), pick(nonsense)]), enumerable: true });
+const oddKey = () => pick([() => new Liar(random(70000)), resized, () => new Uint8Array(new SharedArrayBuffer(random(20000)))])();
 const key = () => pick([() => `k${random(500)}`, () => `k${random(500)}`, () => `ü${random(50)}`, () => '', () => 'z'.repeat(random(300)), () => 'w'.repeat(17000 + random(3)), () => new Uint8Array([random(4), random(4)])])();
 const keys = () => Array.from({ length: random(40) }, key);
 const text = (value) => (typeof value === 'string' ? `s${value}` : `b${[...value]}`);
@@ -70,6 +75,14 @@ function run(until) {
     reply: () => { if (bytes.length) bytes.push(one().object.reply(random(2) ? damaged(pick(bytes)) : pick(bytes))); const entry = objects.at(-1); if (entry) objects.forEach((e) => { if (removable(e)) e.sure &&= new Set(); }); },
     reconcile: () => { const list = keys(), here = own.reconcile(list, { multiset: random(2) === 0, method: pick(['auto', 'auto', 'riblt', 'dbf', 'ccf-query']) }); let m = here.next(); if (random(4) === 0) m = damaged(m);
       const there = own.reconcile(random(8) ? keys() : [pick(nonsense)], { first: m }); for (let turn = there, i = 0; m && i < 40; i++) { if (random(20) === 0) m = damaged(m); m = turn.next(m); turn = turn === there ? here : there; } if (here.done) here.differences(); there.result(); if (random(2)) here.free(); },
+    addOdd: () => { const entry = one(); if (entry.form >= 0) pick([() => entry.object.add(oddKey()), () => entry.object.addMany(changing(keys())), () => entry.object.hasMany(changing(keys())), () => entry.object.addMany([...keys(), oddKey()]), () => entry.object.merge(new Liar(entry.object.toBytes().buffer))])(); },
+    stranger: () => { // any method on any object
+      const entry = one(), Class = pick([own.Filter, own.Window, own.Counter, own.Sync, own.Reconciliation]), from = random(2) ? Class.prototype : Object.getPrototypeOf(Class.prototype);
+      const name = pick(Object.getOwnPropertyNames(from).filter((name) => name !== 'free' && name !== 'constructor')), { value, get } = Object.getOwnPropertyDescriptor(from, name);
+      if (removable(entry)) entry.sure &&= new Set();
+      (value ?? get).call(pick([entry.object, entry.object, pick(sessions), pick(nonsense)]), pick([key(), keys(), pick(bytes), pick(nonsense), one().object]), pick([time, pick(nonsense)])); },
+    extended: () => { class Own extends own.Filter { constructor() { super({ capacity: 5 }); } } const entry = one(), copy = Own.fromBytes(entry.object.toBytes()); assert.equal(copy.clone().digest(), entry.object.digest()); },
+    byHand: () => new (pick([own.Sync, own.Reconciliation, Object.getPrototypeOf(own.Filter)]))(pick(nonsense)),
     info: () => one().object.info(),
     free: () => { if (objects.length > 3) { const [entry] = objects.splice(random(objects.length), 1); entry.object.free(); if (random(3) === 0) entry.object.add?.('x'); } },
     freed: () => { const entry = one(); entry.object.free(); entry.sure = null; objects = objects.filter((e) => e !== entry); entry.object[pick(['toBytes', 'digest', 'info', 'clone', 'cursor', 'replica'])](); },
@@ -86,7 +99,7 @@ function run(until) {
       errors++;
       counts[name][1]++;
       if (error?.code === 'NO_MEMORY') memories++;
-      if (!(error instanceof RoostError || error instanceof TypeError) || error.code === 'BROKEN' || error instanceof assert.AssertionError || /Cannot read|not a function|not iterable|is not defined/.test(error.message)) {
+      if (!(error instanceof RoostError || error instanceof TypeError) || error.code === 'BROKEN' || error instanceof assert.AssertionError || (name !== 'stranger' && /Cannot read|not a function|not iterable|is not defined/.test(error.message))) {
         console.log(`after ${calls} calls, in ${name}:`, error);
         process.exit(1);
       }

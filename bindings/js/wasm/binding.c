@@ -322,7 +322,7 @@ int EXPORT(filter_restore_replica)(roost_filter *filter, const void *bytes, size
 
 /* ---- info ---------------------------------------------------------------------------------------------------------- */
 
-/* The order of the results is that of `infoNames` in ../src/roost.js. */
+/* The order of the results is that of `infoNames` in ../src/load.js. */
 int EXPORT(filter_info)(const roost_filter *filter)
 {
     roost_info info;
