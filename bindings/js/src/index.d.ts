@@ -46,15 +46,18 @@ export interface WindowOptions {
   seed?: number | bigint | string;
 }
 
-/** The name of a status of the library, `FREED`, or `BROKEN`: a call was interrupted by the engine, and the instance is lost. */
+/**
+ * The name of a status of the library; `FREED`; `BUSY`: a source of random numbers called back; or `BROKEN`: the engine stopped a
+ * call in the middle, as where the stack was exhausted, and the instance is lost.
+ */
 export type RoostErrorCode = 'INVALID' | 'NO_MEMORY' | 'TOO_LARGE' | 'FULL' | 'MISMATCH' | 'UNSUPPORTED' | 'NOT_FRAME' | 'UNSUPPORTED_VERSION'
-  | 'TRUNCATED' | 'CORRUPT' | 'EXHAUSTED' | 'PROTOCOL' | 'CLOCK' | 'OVERFLOW' | 'FREED' | 'BROKEN';
+  | 'TRUNCATED' | 'CORRUPT' | 'EXHAUSTED' | 'PROTOCOL' | 'CLOCK' | 'OVERFLOW' | 'FREED' | 'BUSY' | 'BROKEN';
 
 /** A failure with the text of the library. Nothing was changed. */
 export class RoostError extends Error {
   constructor(code: RoostErrorCode | (string & {}), message: string);
   code: RoostErrorCode | (string & {});
-  /** Of `addMany` and `deleteMany`: how many keys were done before, and how many of them changed something. */
+  /** Of `addMany` and `deleteMany`: how many keys were done before, and how many of them changed something. A TypeError has them too. */
   done?: number;
   changed?: number;
   /** Of a session: a message that tells the peer. */
@@ -151,7 +154,8 @@ declare abstract class Replica {
 
 export class Filter extends Replica {
   constructor(options?: FilterOptions);
-  static fromBytes(bytes: Uint8Array, options?: { replica?: Uint8Array | null }): Filter;
+  /** Of a class that extends this one: an object of it, whose constructor is not called. */
+  static fromBytes<Kind>(this: { prototype: Kind }, bytes: Uint8Array, options?: { replica?: Uint8Array | null }): Kind;
   /** Whether it is new. */
   add(key: Key): boolean;
   /** How many are new. */
@@ -169,7 +173,8 @@ export class Filter extends Replica {
 
 export class Window extends Replica {
   constructor(options: WindowOptions);
-  static fromBytes(bytes: Uint8Array, options?: { replica?: Uint8Array | null }): Window;
+  /** Of a class that extends this one: an object of it, whose constructor is not called. */
+  static fromBytes<Kind>(this: { prototype: Kind }, bytes: Uint8Array, options?: { replica?: Uint8Array | null }): Kind;
   /** True: it is new, it did not come within the window before. Times are in milliseconds; Date.now() by default. */
   add(key: Key, time?: number | Date): boolean;
   addMany(keys: Keys, time?: number | Date): number;
@@ -181,7 +186,8 @@ export class Window extends Replica {
 
 export class Counter extends Replica {
   constructor(options: WindowOptions);
-  static fromBytes(bytes: Uint8Array, options?: { replica?: Uint8Array | null }): Counter;
+  /** Of a class that extends this one: an object of it, whose constructor is not called. */
+  static fromBytes<Kind>(this: { prototype: Kind }, bytes: Uint8Array, options?: { replica?: Uint8Array | null }): Kind;
   /** Counts an operation once. Values beyond 2^53 are bigints. */
   increment(id: Key, by?: number | bigint, time?: number | Date): { applied: boolean; value: number | bigint };
   readonly value: number | bigint;

@@ -31,6 +31,8 @@ const window: Window = new Window({ window: '10m', capacity: 1000, fpr: 1e-6, pa
 const seen: boolean = window.add('a') || window.add('a', 5) || window.has('a', new Date());
 window.addMany(['a'], Date.now());
 window.trustUntil(null);
+class Birds extends Filter { sing() { return 'song'; } }
+const song: string = Birds.fromBytes(filter.toBytes()).sing() + new Birds().clone().sing();
 const windowInfo: WindowInfo = Window.fromBytes(window.toBytes()).info();
 const counter = new Counter({ window: 60 });
 const { applied, value }: { applied: boolean; value: number | bigint } = counter.increment('id', 5n, new Date());
