@@ -15,7 +15,7 @@ const wasm = gzipSync(readFileSync(join(folder, 'roost.wasm')), { level: 9 }).to
 const parts = {
   exact: 'ExactSet, ExactTimes, ExactCounter', typed: 'stateOf, changeOf, answerOf', measure: 'measure',
   simulation: 'World, MODES, ACTS, MOST_ACTS, MOST_TYPED, UNIVERSE, BEFORE, keyOf, wellFormed', scenarios: 'SCENARIOS', address: 'toAddress, fromAddress, optionsOf',
-  frames: 'marksOf', dom: '$, make, put, write, colour, forgetColours, grouped, size, rate, listed, agrees', map: 'drawMap, updateMap',
+  frames: 'marksOf', dom: '$, make, put, write, colour, forgetColours, grouped, size, rate, listed, agrees', packets: 'placePackets, movePackets', map: 'drawMap, updateMap',
   agreement: 'agreementOf, isConnected', charts: 'drawLines',
   pictures: 'Pixels, readMarks, drawPictures, cellAt, WIDTH, HEIGHT, COLUMNS', cells: 'drawLegend, updateTip, makeInspectable, chosenCell, forgetCell, PREFIXES', cards: 'drawCards, updateCards', figures: 'updateFigures', story: 'drawStory, updateStory',
 };

@@ -1,8 +1,8 @@
-// The network: replicas, the lines between them, and messages under way. A drag cuts or heals each line that it crosses, a click
+// The network: replicas and the lines between them. A drag cuts or heals each line that it crosses, a click
 // or Enter the one that it is on.
 import { $, agrees, grouped, make, put, write } from './dom.js';
+import { movePackets, placePackets } from './packets.js';
 
-const MOST_PACKETS = 80;
 const FINGER = 14, MOUSE = 11; // how near a line is hit: pixels of the page, units of the map
 const RADIUS = 20, NAME = 27; // of a replica, and how far its name is
 const narrow = matchMedia('(max-width: 520px)');
@@ -28,7 +28,7 @@ function drawMap(shown, onAct) {
   lines.clear();
   places = arrange(world.count);
   for (const line of world.lines.keys()) drawLine(map, line);
-  make(map, 'g', { id: 'packets' });
+  placePackets(places, RADIUS);
   nodes = places.map(({ x, y, below }, i) => {
     const group = make(map, 'g', { class: 'node' });
     make(group, 'circle', { cx: x, cy: y, r: RADIUS });
@@ -37,7 +37,7 @@ function drawMap(shown, onAct) {
   });
   make(map, 'polyline', { class: 'knife', id: 'knife' });
 }
-narrow.addEventListener('change', () => { if (world) { drawMap(world, act); updateMap(0); } });
+narrow.addEventListener('change', () => { if (world) { drawMap(world, act); updateMap(); } });
 
 function drawLine(map, line) {
   const [a, b] = line.split('-').map(Number), ends = { x1: places[a].x, y1: places[a].y, x2: places[b].x, y2: places[b].y };
@@ -101,15 +101,14 @@ for (const name of ['pointercancel', 'lostpointercapture']) $('map').addEventLis
 
 // ---- drawing -----------------------------------------------------------------------------------------------------------
 
-// `part` of a tick has passed since the last one.
-function updateMap(part) {
+function updateMap() {
   for (const [line, group] of lines) {
     const up = world.lines.get(line);
     put(group, 'class', up ? 'line' : 'line cut');
     put(group, 'aria-checked', up);
   }
   world.replicas.forEach(updateNode);
-  movePackets(part);
+  movePackets(world, 0);
 }
 
 // In a node is how many keys the replica holds, or the value of a counter.
@@ -117,25 +116,6 @@ function updateNode(replica, i) {
   const { group, count } = nodes[i], equal = agrees(world, replica);
   put(group, 'class', `node${replica.alive ? '' : ' down'}${equal ? ' agrees' : ''}${equal && world.result.converged ? ' all' : ''}`);
   write(count, !replica.alive ? '×' : grouped(world.mode === 'counter' ? replica.value : replica.size));
-}
-
-// The larger, the more bytes. What the network loses gets smaller and never arrives.
-function sizeOf({ ack, size, doomed }, along) {
-  const whole = ack ? 3.5 : Math.min(11, 2 + Math.log2(Math.max(16, size)) / 1.6);
-  return (doomed ? whole * (1 - along) : whole).toFixed(1);
-}
-
-function movePackets(part) {
-  const packets = $('packets'), shown = world.messages.slice(0, MOST_PACKETS);
-  while (packets.childElementCount > shown.length) packets.lastChild.remove();
-  while (packets.childElementCount < shown.length) make(packets, 'circle');
-  shown.forEach((message, i) => {
-    const { from, to, sent, due, ack } = message, along = Math.min(1, Math.max(0, (world.tick + part - sent) / (due - sent))), a = places[from], b = places[to], packet = packets.children[i];
-    put(packet, 'class', ack ? 'packet ack' : 'packet');
-    put(packet, 'r', sizeOf(message, along));
-    packet.setAttribute('cx', (a.x + (b.x - a.x) * along).toFixed(1));
-    packet.setAttribute('cy', (a.y + (b.y - a.y) * along).toFixed(1));
-  });
 }
 
 export { drawMap, updateMap };

@@ -11,8 +11,8 @@ function measure(world) {
   for (const replica of alive) {
     if (world.mode === 'counter') compareValues(replica, result);
     else compareKeys(world, replica, result);
-    if (world.mode !== 'reconcile') result.promised = replica.filter.info().fpr_promised;
   }
+  if (world.mode !== 'reconcile') result.promised = world.promised ??= world.replicas[0].filter.info().fpr_promised;
   countFalsePositives(world, alive, result);
   world.result = { ...result, converged: new Set(alive.map(({ digest }) => digest)).size === 1 };
   keepPoint(world);

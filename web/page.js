@@ -6,6 +6,7 @@ import { toAddress, fromAddress, optionsOf } from './address.js';
 import { answerOf } from './typed.js';
 import { $, forgetColours, make, put, write } from './dom.js';
 import { drawMap, updateMap } from './map.js';
+import { movePackets } from './packets.js';
 import { drawLegend } from './cells.js';
 import { drawCards, updateCards } from './cards.js';
 import { isConnected } from './agreement.js';
@@ -110,11 +111,12 @@ function draw() {
     write($(`${name}-value`), name === 'delay' ? `${$(name).value} ticks` : `${$(name).value} %`);
   }
   $('stream').checked = world.stream;
-  updateStory(world);
-  updateMap(0);
-  updateCards();
-  updateFigures(world);
+  left = [];
+  for (const draws of PARTS) draws();
 }
+// What a tick changes.
+const PARTS = [() => { updateStory(world); updateMap(); }, updateCards, () => updateFigures(world)];
+let left = []; // parts of the last tick that are not drawn yet
 
 // ---- controls ----------------------------------------------------------------------------------------------------------
 
@@ -215,17 +217,21 @@ let last = 0;
 function tick() {
   world.step();
   if (untilEqual && world.result.converged) setPlaying(false);
-  draw();
+  left = [...PARTS];
+  if (speed > 1 || !playing) draw();
 }
 
-// At most one tick a frame: a tab that was in the background goes on where it was.
+// At most one tick a frame: a tab that was in the background goes on where it was. What a tick changes is drawn in the frames
+// after it, a part in each, so that no frame takes long.
 function frame(now) {
   const length = LENGTH / speed;
   try {
-    if (playing && now - last >= length) {
+    if (left.length > 0) left.shift()();
+    else if (playing && now - last >= length) {
       last = now - last > 2 * length ? now : last + length;
       tick();
-    } else if (playing) updateMap(Math.max(0, (now - last) / length));
+    }
+    if (playing) movePackets(world, Math.max(0, (now - last) / length));
   } catch (error) {
     setPlaying(false);
     sorry(`The run stopped: ${error.message}. Press Restart to go on.`);

@@ -130,10 +130,15 @@ async function checkSystem(check, open) {
   await check('less motion: no dots on the lines, no transitions', async () => {
     const tab = await open('#mode=remove&replicas=4&seed=2', { reducedMotion: 'reduce' });
     await run(tab, 20);
-    const moving = await tab.evaluate(() => [...document.querySelectorAll('*')].filter((node) => node.checkVisibility() && (node.matches('.packet') || getComputedStyle(node).transitionDuration !== '0s' || getComputedStyle(node).animationName !== 'none')).length);
+    const dots = (page) => page.evaluate(() => { const { width, height } = document.getElementById('packets'); return new Uint32Array(document.getElementById('packets').getContext('2d').getImageData(0, 0, width, height).data.buffer).some(Boolean); });
+    const moving = await tab.evaluate(() => [...document.querySelectorAll('*')].filter((node) => node.checkVisibility() && (node.matches('#packets') || getComputedStyle(node).transitionDuration !== '0s' || getComputedStyle(node).animationName !== 'none')).length);
     assert.ok(await tab.evaluate(() => playground.world.messages.length) > 0);
     assert.equal(moving, 0);
+    const other = await open('#mode=remove&replicas=4&seed=2');
+    await run(other, 20);
+    assert.deepEqual([await dots(tab), await dots(other)], [false, true]);
     await tab.context().close();
+    await other.context().close();
   });
 
   await check('the theme that was chosen stays after a reload', async () => {
