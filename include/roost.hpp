@@ -10,7 +10,8 @@
  * result.status().text()`), or call or_throw(), which returns the value or throws roost::Error. With -fno-exceptions
  * there is no or_throw(). The compiler warns of results that nobody looks at. `if (result)` asks whether the call
  * succeeded; `*result` is its answer. Nothing else throws, but for containers that this header returns or fills, which
- * may throw std::bad_alloc.
+ * may throw std::bad_alloc, and ranges and streams of yours, whose exceptions pass. The functions of a
+ * roost_environment are called by C: they may not throw.
  *
  * Objects own what they hold. They can be moved and not copied (`clone` copies a filter). One that was made without
  * `create`, was moved from, or was left by an error is empty: it holds nothing, calls return ROOST_INVALID with a text
