@@ -7,7 +7,7 @@ export interface LoadOptions {
   /** In bytes; bounds all objects together. */
   maximumMemory?: number;
   /** Needed in Node 18, which has none of its own. */
-  crypto?: { getRandomValues(bytes: Uint8Array): unknown };
+  crypto?: { getRandomValues(bytes: all.Bytes): unknown };
 }
 
 /** The classes over a module: a WebAssembly.Module, or the bytes of one. `usedMemory` returns the bytes that the instance takes. */
