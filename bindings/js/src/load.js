@@ -60,6 +60,27 @@ export function load(source, options = {}) {
     if (cell.timed && cell.handle !== 0) calls.filter_set_time(cell.handle, 1000 * Date.now());
   }
 
+  // ---- what is told about an object, by its address: a class that extends Filter may have calls of its own ---------------------------
+
+  function digestAt(at) {
+    roost.call('filter_digest', at);
+    return roost.text(roost.textAt);
+  }
+
+  function infoAt(at) {
+    roost.ask('filter_info', at);
+    const numbers = [...roost.results(infoNames.length + 11)];
+    const info = { kind: '' };
+    infoNames.forEach((name, i) => (info[name] = numbers[i]));
+    const [kind, layout, schedule, scalable, multiset, wins, holds, seedHigh, seedLow, actorHigh, actorLow] = numbers.slice(infoNames.length);
+    const actor = hex(actorHigh, actorLow);
+    return Object.assign(info, {
+      kind: wordOf(kinds, kind), layout: wordOf(layouts, layout) ?? 'none', schedule: wordOf(schedules, schedule) ?? 'none', window: info.window / 1e6,
+      scalable: scalable !== 0, multiset: multiset !== 0, semantics: wordOf(semantics, wins), promise_holds: holds !== 0, seed: `0x${hex(seedHigh, seedLow)}`,
+      actor: actor === '0' ? null : actor.padStart(16, '0'), digest: digestAt(at),
+    });
+  }
+
   // ---- errors that say what to do ------------------------------------------------------------------------------------------
 
   // The first difference of two configurations; '' if it is one that info() does not have.
@@ -71,16 +92,16 @@ export function load(source, options = {}) {
     return '';
   }
 
-  function explainMismatch(error, replica, other) {
-    if (error.code === 'MISMATCH' && other) error.message += difference(replica.info(), other.info());
+  function explainMismatch(error, at, otherAt) {
+    if (error.code === 'MISMATCH') error.message += difference(infoAt(at), infoAt(otherAt));
     return error;
   }
 
   // A change that the library refused.
-  function refusal(replica, status) {
+  function refusal(at, status) {
     const error = roost.error(status);
     if (status !== FULL && status !== UNSUPPORTED) return error;
-    const { capacity, kind } = replica.info();
+    const { capacity, kind } = infoAt(at);
     if (status === FULL) error.message += `: it was made for ${capacity} keys; give a larger capacity, or none, and it grows`;
     else if (kind !== 'orcuckoo') error.message += `: ${kind}; only filters of kind orcuckoo remove keys`;
     return error;
@@ -98,19 +119,20 @@ export function load(source, options = {}) {
     if (!(cell instanceof Cell)) throw new TypeError('objects of this class are made by other calls: see the documentation');
   }
 
-  function change(object, cell, call, key, size = roost.place(key)) {
+  function change(cell, call, key, size = roost.place(key)) {
     if (roost.broken) throw roost.broken;
+    tellTime(cell);
     const { handle } = cell;
+    let returned;
     try {
-      tellTime(cell);
-      const returned = handle === 0 ? 0 : call(handle, roost.placedAt, size);
-      roost.unplace();
-      live(cell);
-      if (returned > 1) throw refusal(object, returned >> 1);
-      return returned === 1;
+      returned = handle === 0 ? 0 : call(handle, roost.placedAt, size);
     } catch (cause) {
-      throw cause instanceof RoostError ? cause : roost.breakDown(cause);
+      throw roost.breakDown(cause);
     }
+    roost.unplace();
+    live(cell);
+    if (returned > 1) throw refusal(handle, returned >> 1);
+    return returned === 1;
   }
 
   function look(cell, call, key, size = roost.place(key)) {
@@ -160,23 +182,23 @@ export function load(source, options = {}) {
     }
 
     #mergeWith(other) {
+      const [a, b] = [this.#live().at, other.#live().at];
       try {
-        return roost.answer(roost.call('filter_merge', this.#live().at, other.#live().at));
+        return roost.answer(roost.call('filter_merge', a, b));
       } catch (error) {
-        throw explainMismatch(error, this, other);
+        throw explainMismatch(error, a, b);
       }
     }
 
     #explainFrame(error, frame) {
       let other = null;
       try {
-        roost.withBytes(frame, 'a frame', (at, size) => roost.check(roost.call('filter_decode', at, size)));
-        other = adopt(Filter, Filter.prototype, roost.result(0));
-        return explainMismatch(error, this, other);
+        other = decodeFrame(frame);
+        return explainMismatch(error, this.#live().at, other.at);
       } catch {
         return error; // a delta, which has no state of its own
       } finally {
-        other?.free();
+        other?.drop();
       }
     }
 
@@ -185,7 +207,7 @@ export function load(source, options = {}) {
       try {
         roost.check(roost.ask('filter_compare', a, b));
       } catch (error) {
-        throw explainMismatch(error, this, other);
+        throw explainMismatch(error, a, b);
       }
       return orders[roost.result(0)];
     }
@@ -200,10 +222,7 @@ export function load(source, options = {}) {
       return roost.ask('filter_equal', a, b) !== 0;
     }
 
-    digest() {
-      roost.call('filter_digest', this.#live().at);
-      return roost.text(roost.textAt);
-    }
+    digest() { return digestAt(this.#live().at); }
 
     toBytes() {
       roost.check(roost.call('filter_encode', this.#live().at));
@@ -212,7 +231,7 @@ export function load(source, options = {}) {
 
     clone() {
       roost.check(roost.call('filter_clone', this.#live().at));
-      return adopt(this.#class, Object.getPrototypeOf(this), roost.result(0));
+      return adopt(this.#class, Object.getPrototypeOf(this), new Cell(roost, roost.result(0), 'filter_free'));
     }
 
     cursor() {
@@ -251,19 +270,7 @@ export function load(source, options = {}) {
       });
     }
 
-    info() {
-      roost.ask('filter_info', this.#live().at);
-      const numbers = [...roost.results(infoNames.length + 11)];
-      const info = { kind: '' };
-      infoNames.forEach((name, i) => (info[name] = numbers[i]));
-      const [kind, layout, schedule, scalable, multiset, wins, holds, seedHigh, seedLow, actorHigh, actorLow] = numbers.slice(infoNames.length);
-      const actor = hex(actorHigh, actorLow);
-      return Object.assign(info, {
-        kind: wordOf(kinds, kind), layout: wordOf(layouts, layout) ?? 'none', schedule: wordOf(schedules, schedule) ?? 'none', window: info.window / 1e6,
-        scalable: scalable !== 0, multiset: multiset !== 0, semantics: wordOf(semantics, wins), promise_holds: holds !== 0, seed: `0x${hex(seedHigh, seedLow)}`,
-        actor: actor === '0' ? null : actor.padStart(16, '0'), digest: this.digest(),
-      });
-    }
+    info() { return infoAt(this.#live().at); }
 
     /** About how many keys there are. */
     get size() { return Math.round(this.info().elements); }
@@ -289,8 +296,8 @@ export function load(source, options = {}) {
   const makeKey = Symbol('cell');
 
   // Makes an object of a class that the program may have extended; its constructor takes what it likes, and is not called.
-  function adopt(Class, prototype, at) {
-    const object = new Class(makeKey, new Cell(roost, at, 'filter_free'));
+  function adopt(Class, prototype, cell) {
+    const object = new Class(makeKey, cell);
     return prototype === Class.prototype ? object : Object.setPrototypeOf(object, prototype);
   }
 
@@ -300,6 +307,11 @@ export function load(source, options = {}) {
     return new Cell(roost, roost.result(0), 'filter_free');
   };
 
+  function decodeFrame(frame) {
+    roost.withBytes(frame, 'a frame', (at, size) => roost.check(roost.call('filter_decode', at, size)));
+    return new Cell(roost, roost.result(0), 'filter_free');
+  }
+
   // Decodes for one class, and refuses the kinds of the others.
   function decode(Class, prototype, allowed, given, options) {
     const bytes = bytesOf(given), { replica } = readOptions(options, ['replica']);
@@ -307,29 +319,27 @@ export function load(source, options = {}) {
     const frame = frameOf(bytes);
     const kind = isCore && frame[bodyOf(frame)?.begin];
     if (isCore && bodyOf(frame) && frame[4] < 6 && ![1, 34, removes ? 35 : 34].includes(kind)) throw refuseBeyondCore('this kind of filter');
-    roost.withBytes(frame, 'a frame', (at, size) => roost.check(roost.call('filter_decode', at, size)));
-    const object = adopt(Class, prototype, roost.result(0));
-    const found = wordOf(kinds, roost.ask('filter_kind', Replica.handle(object)));
+    const cell = decodeFrame(frame), found = wordOf(kinds, roost.ask('filter_kind', cell.at));
     try {
       if (!allowed.includes(found)) throw new RoostError('MISMATCH', `these are the bytes of a ${found}, not of a ${allowed.join(' or ')}`);
       if (replica !== undefined && replica !== null)
-        roost.withBytes(replica, 'a replica', (at, size) => roost.check(roost.call('filter_restore_replica', Replica.handle(object), at, size)));
+        roost.withBytes(replica, 'a replica', (at, size) => roost.check(roost.call('filter_restore_replica', cell.at, at, size)));
     } catch (error) {
-      object.free();
+      cell.drop();
       throw error;
     }
-    return object;
+    return adopt(Class, prototype, cell);
   }
 
   // Adds or removes all keys of an iterable; how many changed. An error has how many were done.
-  function changeMany(object, cell, name, keys, ...more) {
+  function changeMany(cell, name, keys, ...more) {
     let done = 0, changed = 0;
     const use = (at, flags, count) => {
       tellTime(live(cell));
       const status = roost.call(name, cell.at, at, flags, count, ...more);
       done += roost.result(0);
       changed += roost.result(1);
-      if (status !== 0) throw refusal(object, status);
+      if (status !== 0) throw refusal(cell.at, status);
     };
     roost.inBatches(keys, use, (error) => Object.assign(error, { done, changed }));
     return changed;
@@ -372,14 +382,14 @@ export function load(source, options = {}) {
     // These two are called most: as `change` and `look`, with what is rare left to them.
     add(key) {
       const size = roost.place(key), { handle, timed } = this.#cell;
-      if (handle === 0 || timed || roost.placedAt !== keyAt || roost.broken !== null) return change(this, this.#cell, filter_add, key, size);
+      if (handle === 0 || timed || roost.placedAt !== keyAt || roost.broken !== null) return change(this.#cell, filter_add, key, size);
       let returned;
       try {
         returned = filter_add(handle, keyAt, size);
       } catch (cause) {
         throw roost.breakDown(cause);
       }
-      if (returned > 1) throw refusal(this, returned >> 1);
+      if (returned > 1) throw refusal(handle, returned >> 1);
       return returned === 1;
     }
 
@@ -394,8 +404,8 @@ export function load(source, options = {}) {
       }
     }
 
-    delete(key) { return change(this, this.#cell, calls.filter_remove ?? cannotRemove, key); }
-    deleteOne(key) { return change(this, this.#cell, calls.filter_remove_one ?? cannotRemove, key); }
+    delete(key) { return change(this.#cell, calls.filter_remove ?? cannotRemove, key); }
+    deleteOne(key) { return change(this.#cell, calls.filter_remove_one ?? cannotRemove, key); }
 
     count(key) {
       const cell = this.#cell, size = roost.place(key);
@@ -406,11 +416,11 @@ export function load(source, options = {}) {
       }
     }
 
-    addMany(keys) { return changeMany(this, this.#cell, 'filter_add_many', keys); }
+    addMany(keys) { return changeMany(this.#cell, 'filter_add_many', keys); }
 
     deleteMany(keys) {
       if (!removes) roost.check(UNSUPPORTED);
-      return changeMany(this, this.#cell, 'filter_remove_many', keys);
+      return changeMany(this.#cell, 'filter_remove_many', keys);
     }
 
     hasMany(keys) {
@@ -483,7 +493,7 @@ export function load(source, options = {}) {
 
     add(key, time = Date.now()) {
       const at = timeOf(time);
-      return !change(this, Timed.timed(this, 'window'), (handle, place, size) => calls.window_add(handle, place, size, at), key); // which tells whether it was there
+      return !change(Timed.timed(this, 'window'), (handle, place, size) => calls.window_add(handle, place, size, at), key); // which tells whether it was there
     }
 
     has(key, time = Date.now()) {
@@ -491,7 +501,7 @@ export function load(source, options = {}) {
       return look(Timed.timed(this, 'window'), (handle, place, size) => calls.window_contains(handle, place, size, at), key);
     }
 
-    addMany(keys, time = Date.now()) { return changeMany(this, Timed.timed(this, 'window'), 'window_add_many', keys, timeOf(time)); }
+    addMany(keys, time = Date.now()) { return changeMany(Timed.timed(this, 'window'), 'window_add_many', keys, timeOf(time)); }
   }
 
   class Counter extends Timed {
@@ -506,7 +516,7 @@ export function load(source, options = {}) {
       const amount = BigInt(by);
       if (amount !== BigInt.asIntN(64, amount)) throw new RoostError('OVERFLOW', 'an amount has at most 64 bits');
       const bits = BigInt.asUintN(64, amount);
-      const applied = change(this, Timed.timed(this, 'counter'), (handle, place, size) =>
+      const applied = change(Timed.timed(this, 'counter'), (handle, place, size) =>
         calls.counter_increment(handle, place, size, Number(bits >> 32n), Number(bits & 0xffffffffn), at), id);
       return { applied, value: signed(roost.result(0), roost.result(1)) };
     }

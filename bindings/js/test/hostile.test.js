@@ -176,6 +176,26 @@ test('classes that extend Filter keep what is read and cloned', () => {
   assert.equal(Object.setPrototypeOf(window, roost.Filter.prototype).has('swift'), true);
 });
 
+test('a class that has calls of its own for what errors say does not break the instance', beyondCore, () => {
+  const own = fresh();
+  class Odd extends own.Filter {
+    info() { throw new Error('info'); }
+    digest() { return null; }
+    get size() { return NaN; }
+    free() { throw new Error('free'); }
+    toBytes() { return 5; }
+  }
+  const full = new Odd({ kind: 'cuckoo', capacity: 8 }), bloom = new Odd({ capacity: 100 });
+  assert.throws(() => { for (let i = 0; i < 1000; i++) full.add(`k${i}`); }, { code: 'FULL' });
+  assert.throws(() => { for (let i = 0; i < 1000; i++) full.add(`${i}`.padStart(20000)); }, { code: 'FULL' });
+  assert.throws(() => full.addMany(names(1000)), { code: 'FULL' });
+  assert.throws(() => bloom.delete('a'), { code: 'UNSUPPORTED' });
+  assert.throws(() => bloom.merge(new Odd({ capacity: 200 })), { code: 'MISMATCH', message: /capacity 100 and 200/ });
+  assert.throws(() => bloom.compare(full), { code: 'MISMATCH' });
+  assert.throws(() => bloom.merge(new own.Filter({ capacity: 200 }).toBytes()), { code: 'MISMATCH', message: /capacity 100 and 200/ });
+  assertUsable(own);
+});
+
 test('a filter of another instance merges by its bytes, and is refused elsewhere with the reason', () => {
   const own = fresh(), here = new own.Filter(), there = new roost.Filter();
   there.add('swift');
