@@ -102,7 +102,7 @@ function likeOthers(replica) {
 function updateCard(replica, card) {
   const equal = agrees(world, replica);
   put(card.card, 'class', `card${replica.alive ? '' : ' down'}${equal ? ' agrees' : ''}${equal && world.result.converged ? ' all' : ''}`);
-  write(card.count, !replica.alive ? 'killed' : world.mode === 'counter' ? `${grouped(replica.value)} counted` : `${grouped(replica.size ?? 0)} keys`);
+  write(card.count, !replica.alive ? 'killed' : world.mode === 'counter' ? '' : `${grouped(replica.size ?? 0)} keys`);
   write(card.text, replica.alive ? replica.digest.slice(0, 8) : 'no answer');
   put(card.text.parentElement, 'title', `The digest of the state: equal digests, equal states. ${replica.digest ?? ''}`);
   write(card.same, equal ? (world.result.converged ? 'equal' : likeOthers(replica)) : '');
@@ -112,7 +112,7 @@ function updateCard(replica, card) {
   put(card.buttons.restore, 'title', replica.backup ? `Back to tick ${replica.backup.tick}` : 'No backup yet');
   const what = { grow: 'bits set, ', reconcile: '' }[world.mode] ?? 'prefixes, ', marks = what && replica.alive ? `${grouped(replica.marks.length)} ${what}` : '';
   write(card.caption, replica.alive ? `${marks}${size(replica.frame.length)}${marks ? '' : ' as a list'}` : 'Its state is on the disk.');
-  put(card.canvas, 'aria-label', world.mode === 'counter' ? `${replica.name}: ${card.count.textContent}` : `Keys at ${replica.name}`);
+  put(card.canvas, 'aria-label', world.mode === 'counter' ? `${replica.name}: ${replica.alive ? `${grouped(replica.value)} counted` : 'killed'}` : `Keys at ${replica.name}`);
   updateChips(replica, card);
 }
 
