@@ -17,7 +17,7 @@ const parts = {
   simulation: 'World, MODES, ACTS, MOST_ACTS, MOST_TYPED, UNIVERSE, BEFORE, keyOf, wellFormed', scenarios: 'SCENARIOS', address: 'toAddress, fromAddress, optionsOf',
   frames: 'marksOf', dom: '$, make, put, write, colour, forgetColours, grouped, size, rate, listed, agrees', packets: 'placePackets, movePackets', map: 'drawMap, updateMap',
   agreement: 'agreementOf, isConnected', charts: 'drawLines',
-  pictures: 'Pixels, readMarks, drawPictures, cellAt, WIDTH, HEIGHT, COLUMNS', cells: 'drawLegend, updateTip, makeInspectable, chosenCell, forgetCell, PREFIXES', cards: 'drawCards, updateCards', figures: 'updateFigures', story: 'drawStory, updateStory',
+  pictures: 'Pixels, readMarks, drawPictures, cellAt, WIDTH, HEIGHT, COLUMNS', cells: 'drawLegend, updateTip, makeInspectable, chosenCell, forgetCell, PREFIXES', cards: 'drawCards, updateCards, redrawPictures', figures: 'updateFigures', story: 'drawStory, updateStory',
 };
 const script = [
   `const WASM = '${wasm}';\n`,

@@ -87,6 +87,7 @@ function updateChips(replica, { chips }) {
 
 // Only what differs is drawn. In windows, time alone changes the pictures.
 function redrawPictures() {
+  readMarks(world); // a pointer may come before the cards are updated
   const cell = chosenCell(), time = world.mode === 'window' ? world.tick : 0;
   const sign = [time, cell, colour('field'), ...world.replicas.flatMap(({ digest, size: keys }) => [digest, keys])].join();
   if (sign !== pictured) drawPictures(world, cards.map(({ pixels }) => pixels), cell);
@@ -119,7 +120,6 @@ function updateCard(replica, card) {
 function updateCards() {
   readMarks(world);
   world.replicas.forEach((replica, i) => updateCard(replica, cards[i]));
-  redrawPictures();
 }
 
-export { drawCards, updateCards };
+export { drawCards, updateCards, redrawPictures };

@@ -8,7 +8,7 @@ import { $, forgetColours, make, put, write } from './dom.js';
 import { drawMap, updateMap } from './map.js';
 import { movePackets } from './packets.js';
 import { drawLegend } from './cells.js';
-import { drawCards, updateCards } from './cards.js';
+import { drawCards, redrawPictures, updateCards } from './cards.js';
 import { isConnected } from './agreement.js';
 import { updateFigures } from './figures.js';
 import { drawStory, updateStory } from './story.js';
@@ -115,7 +115,7 @@ function draw() {
   for (const draws of PARTS) draws();
 }
 // What a tick changes.
-const PARTS = [() => { updateStory(world); updateMap(); }, updateCards, () => updateFigures(world)];
+const PARTS = [() => { updateStory(world); updateMap(); }, updateCards, redrawPictures, () => updateFigures(world)];
 let left = []; // parts of the last tick that are not drawn yet
 
 // ---- controls ----------------------------------------------------------------------------------------------------------

@@ -142,6 +142,16 @@ async function checkRest(check, open) {
     await tab.context().close();
   });
 
+  await check('a pointer on a picture between a tick and its drawing: also of a replica that just started', async () => {
+    const tab = await open('#mode=remove&replicas=3&seed=2&script=5.kill.1~10.kill.1');
+    await runTo(tab, 9);
+    await tab.evaluate(() => playground.world.step()); // and no drawing
+    await tab.hover('.card:nth-child(1) canvas', { position: { x: 20, y: 8 } });
+    assert.equal(await tab.isVisible('#tip'), true);
+    assert.deepEqual(tab.errors, []);
+    await tab.context().close();
+  });
+
   await check('speed, and running until all digests are equal', async () => {
     const tab = await open('#mode=remove&replicas=3&seed=2');
     await run(tab, 50);
