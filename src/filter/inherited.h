@@ -16,7 +16,7 @@ static ALWAYS_INLINE bool is_inherited(const roost_filter *filter)
     return __builtin_expect(filter->process != process_number, 0);
 }
 
-/* What leave_inherited seldom has to do. */
+/* What leave_inherited seldom has to do (journal_policy.c). */
 void forget_inherited(roost_filter *filter);
 
 /* What begins from now on belongs to this process. */

@@ -120,6 +120,14 @@ void release_journal(roost_filter *filter)
     }
 }
 
+void forget_inherited(roost_filter *filter)
+{
+    if (filter->kind->replica.forget)
+        filter->kind->replica.forget(filter);
+    release_journal(filter);
+    filter->process = process_number;
+}
+
 void move_journal(roost_filter *filter, const struct memory_mover *mover)
 {
     if (!is_slim(filter)) {
