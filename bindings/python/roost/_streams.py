@@ -4,7 +4,8 @@
 
 So a program in Python can sync with `roost serve FILE` over ssh, and `roost sync` with a program in Python. `read(n)` returns
 1 to n bytes, or none at the end: read of a file, recv of a socket. `write(b)` takes all bytes, or returns how many it took:
-write of a file, sendall or send of a socket.
+write of a file, sendall or send of a socket. Where it is the write of a file with a buffer, as Popen has them, the file is
+flushed behind each message: else the peer would wait for the rest of it, and this side for the peer.
 """
 
 from typing import Any, Callable, Optional
@@ -36,6 +37,7 @@ class Stream:
         if not callable(read) or not callable(write):
             raise TypeError("read and write must be callable: read(n) returns bytes, write(b) takes them")
         self._read, self._write = read, write
+        self._flush = getattr(getattr(write, "__self__", None), "flush", None)
         self.sent = self.received = 0  # bytes
 
     def send(self, message: bytes) -> None:
@@ -49,6 +51,8 @@ class Stream:
             if not isinstance(written, int) or not 0 < written <= len(piece):
                 raise ProtocolError(f"write() returned {written!r} for {len(piece)} bytes")
             left = left[written:]
+        if self._flush is not None:
+            self._flush()
 
     def receive(self) -> Optional[bytes]:
         """The next message; None where the stream ends before it."""

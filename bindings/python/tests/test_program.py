@@ -161,12 +161,7 @@ class Files(Folder):
             for _ in range(2):
                 serving = subprocess.Popen([PROGRAM, "serve", theirs], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
                 with serving.stdin, serving.stdout:
-
-                    def write(message):
-                        serving.stdin.write(message)
-                        serving.stdin.flush()
-
-                    result = seen.sync(serving.stdout.read1, write, peer="theirs")
+                    result = seen.sync(serving.stdout.read, serving.stdin.write, peer="theirs")
                 serving.wait(600)
                 self.assertTrue(result.equal)
                 memories.append(result.sent + result.received)
@@ -197,12 +192,7 @@ class Files(Folder):
             file.write(LINES)
         serving = subprocess.Popen([PROGRAM, "serve", "--lines", path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         with serving.stdin, serving.stdout:
-
-            def write(message):
-                serving.stdin.write(message)
-                serving.stdin.flush()
-
-            result = roost.reconcile_stream([*KEYS[10:], "swift"], serving.stdout.read1, write)
+            result = roost.reconcile_stream([*KEYS[10:], "swift"], serving.stdout.read1, serving.stdin.write)
         serving.wait(600)
         self.assertEqual(result.only_a, ["swift"])
         self.assertEqual(set(result.only_b), {key.encode() for key in KEYS[:10]})
