@@ -228,7 +228,7 @@ static PyMethodDef methods[] = {
     {"update", filter_update, METH_O,
      "update($self, keys, /)\n--\n\n"
      "Adds the keys of an iterable or an array. Returns how many were new.\n\n"
-     "If one cannot be added, as FullError says, those before it stay.\n\n"
+     "Where one is no key, or cannot be added, as FullError says, those before it stay.\n\n"
      ">>> import array, roost\n"
      ">>> seen = roost.Filter(capacity=1000)\n"
      ">>> seen.update(['swift', 'martin', 'swift'])\n"
