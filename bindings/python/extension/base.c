@@ -14,7 +14,6 @@
 
 #include "errors.h"
 #include "file.h"
-#include "fork.h"
 #include "frames.h"
 #include "info.h"
 #include "merging.h"
@@ -46,7 +45,7 @@ static PyObject *replica_close(PyObject *object, PyObject *none)
     }
     roost_file *file = self->file;
     roost_filter *filter = self->filter;
-    sync_abandon(self);
+    replica_abandon(self);
     self->file = NULL;
     self->filter = NULL;
     replica_end(self, TO_CACHE);
@@ -66,7 +65,7 @@ static PyObject *reset_replica(PyObject *object, PyObject *none)
     (void)none;
     if (!replica_begin(self, TO_CHANGE))
         return NULL;
-    sync_abandon(self);
+    replica_abandon(self);
     roost_status status = self->file ? roost_file_reset_replica(self->file) : ROOST_INVALID;
     if (self->file)
         self->filter = roost_file_get_filter(self->file);
@@ -101,7 +100,7 @@ static void replica_dealloc(PyObject *object)
     if (self->file && self->changed)
         warn_of_loss(self);
     release(self);
-    fork_unlink(self);
+    replica_unlink(self);
     Py_XDECREF(self->path);
     access_destroy(&self->access);
     freefunc release_memory = (freefunc)PyType_GetSlot(type, Py_tp_free);

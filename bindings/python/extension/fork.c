@@ -1,38 +1,17 @@
 /*
  * A fork copies every object. The library makes the copy a replica of its own before it changes (roost/filter.h,
- * Forks). What is left is what the library cannot know:
+ * Forks). What is left is what the library cannot know. An object
  *
- *     object with a file      is for reading. The file, its lock, and what was not saved are the parent's
- *     exchange                ends: the peer speaks with the parent
- *     object that a thread    is closed: that thread does not exist here, and has left it half changed. Its memory is
- *     of the parent was       lost, for the same reason
- *     changing
+ *     with a file            is for reading. The file, its lock, and what was not saved are the parent's
+ *     in an exchange         leaves it: the peer speaks with the parent
+ *     that another thread    is closed: that thread does not exist in the child, and has left it half changed. Its
+ *     was changing           memory is lost, for the same reason
  *
  * Locks of threads that do not exist here are forgotten.
  */
 #include "fork.h"
 
-#include "sync.h"
-
-static struct replica *replicas;
-
-void fork_link(struct replica *self)
-{
-    self->next = replicas;
-    if (replicas)
-        replicas->previous = self;
-    replicas = self;
-}
-
-void fork_unlink(struct replica *self)
-{
-    if (self->previous)
-        self->previous->next = self->next;
-    else
-        replicas = self->next;
-    if (self->next)
-        self->next->previous = self->previous;
-}
+#include "replica.h"
 
 /* The child's descriptors are closed, and the parent alone has the lock. */
 static void leave_file(struct replica *self)
@@ -45,15 +24,21 @@ static void leave_file(struct replica *self)
     self->read_only = true;
 }
 
+static void lose(struct replica *self)
+{
+    for (struct exchange *each = self->exchanges; each; each = each->next)
+        each->sync = NULL;
+    self->filter = NULL;
+    self->file = NULL;
+}
+
 static void inherit(struct replica *self)
 {
     if (access_forget(&self->access)) {
-        sync_lose(self);
-        self->filter = NULL;
-        self->file = NULL;
+        lose(self);
         return;
     }
-    sync_abandon(self); /* the peer speaks with the parent */
+    replica_abandon(self);
     if (self->file)
         leave_file(self);
 }
@@ -61,7 +46,7 @@ static void inherit(struct replica *self)
 PyObject *fork_inherit(PyObject *module, PyObject *none)
 {
     (void)module, (void)none;
-    for (struct replica *each = replicas; each; each = each->next)
+    for (struct replica *each = replica_first(); each; each = each->next)
         inherit(each);
     Py_RETURN_NONE;
 }

@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "errors.h"
-#include "fork.h"
 
 #define MOST_AHEAD (24 * 3600 * ROOST_SECOND)
 
 PyTypeObject *replica_type;
 static PyTypeObject *class_of_filters, *class_of_windows, *class_of_counters;
+static struct replica *first;
 
 /* ---- access ------------------------------------------------------------------------------------------------------ */
 
@@ -88,6 +88,37 @@ roost_environment replica_environment(uint64_t limit)
     return environment;
 }
 
+static void link_replica(struct replica *self)
+{
+    self->next = first;
+    if (first)
+        first->previous = self;
+    first = self;
+}
+
+void replica_unlink(struct replica *self)
+{
+    if (self->previous)
+        self->previous->next = self->next;
+    else
+        first = self->next;
+    if (self->next)
+        self->next->previous = self->previous;
+}
+
+struct replica *replica_first(void)
+{
+    return first;
+}
+
+void replica_abandon(struct replica *self)
+{
+    for (struct exchange *each = self->exchanges; each; each = each->next) {
+        roost_sync_free(each->sync);
+        each->sync = NULL;
+    }
+}
+
 PyObject *replica_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
     (void)arguments, (void)keywords;
@@ -95,7 +126,7 @@ PyObject *replica_new(PyTypeObject *type, PyObject *arguments, PyObject *keyword
     PyObject *object = allocate(type, 0);
     if (object) {
         access_init(&as_replica(object)->access);
-        fork_link(as_replica(object));
+        link_replica(as_replica(object));
     }
     return object;
 }
@@ -132,13 +163,13 @@ int replica_make(struct replica *self, const roost_config *config)
 /* Classes and exceptions are those of the interpreter that came first (module.c). */
 static bool is_first_interpreter(void)
 {
-    static int64_t first = -1;
+    static int64_t owner = -1;
     int64_t present = PyInterpreterState_GetID(PyInterpreterState_Get());
-    first = first < 0 ? present : first;
-    if (present != first)
+    owner = owner < 0 ? present : owner;
+    if (present != owner)
         PyErr_SetString(PyExc_ImportError,
                         "roost is for one interpreter of a process, and another one has imported it");
-    return present == first;
+    return present == owner;
 }
 
 PyObject *replica_set_classes(PyObject *module, PyObject *arguments)

@@ -6,7 +6,11 @@
 #include "python.h"
 #include "roost.h"
 
-struct sync;
+/* An exchange that is under way (sync.c). The library's object has a pointer to the filter, and ends before it. */
+struct exchange {
+    roost_sync *sync;                 /* NULL: the filter is gone */
+    struct exchange *next, *previous; /* of the same object */
+};
 
 struct replica {
     PyObject_HEAD
@@ -16,9 +20,9 @@ struct replica {
     bool changed;         /* since the file was saved */
     bool read_only;       /* opened for reading, or by the process that forked this one */
     bool inherited;       /* that process had opened it for changing (fork.c) */
-    struct sync *syncs;   /* exchanges that are under way (sync.c) */
+    struct exchange *exchanges;
     struct access access;
-    struct replica *next, *previous; /* of all (fork.c) */
+    struct replica *next, *previous; /* of all */
 };
 
 extern PyTypeObject *replica_type, *filter_type, *window_type, *counter_type;
@@ -65,6 +69,14 @@ void replica_end(struct replica *self, enum use use);
 bool replica_begin_two(struct replica *self, enum use use, struct replica *other);
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
+
+/* Before the filter of an object is freed: ends the exchanges that use it. */
+void replica_abandon(struct replica *self);
+
+/* All objects: the first one, which has pointers to the others. */
+struct replica *replica_first(void);
+/* At the end of an object. */
+void replica_unlink(struct replica *self);
 
 /* A new object without a filter. */
 PyObject *replica_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords);

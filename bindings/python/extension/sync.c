@@ -20,9 +20,8 @@
 
 struct sync {
     PyObject_HEAD
-    roost_sync *sync; /* NULL: the filter is gone */
+    struct exchange exchange;
     struct replica *replica;
-    struct sync *next, *previous; /* of the same replica */
 };
 
 static struct sync *as_sync(PyObject *object)
@@ -68,37 +67,25 @@ PyObject *sync_reply(PyObject *object, PyObject *message)
 
 static void link_sync(struct sync *self, struct replica *replica)
 {
+    struct exchange *exchange = &self->exchange;
     Py_INCREF((PyObject *)replica);
     self->replica = replica;
-    self->next = replica->syncs;
-    if (self->next)
-        self->next->previous = self;
-    replica->syncs = self;
+    exchange->next = replica->exchanges;
+    if (exchange->next)
+        exchange->next->previous = exchange;
+    replica->exchanges = exchange;
 }
 
 static void unlink_sync(struct sync *self)
 {
-    if (self->previous)
-        self->previous->next = self->next;
+    struct exchange *exchange = &self->exchange;
+    if (exchange->previous)
+        exchange->previous->next = exchange->next;
     else
-        self->replica->syncs = self->next;
-    if (self->next)
-        self->next->previous = self->previous;
+        self->replica->exchanges = exchange->next;
+    if (exchange->next)
+        exchange->next->previous = exchange->previous;
     Py_DECREF((PyObject *)self->replica);
-}
-
-void sync_abandon(struct replica *replica)
-{
-    for (struct sync *sync = replica->syncs; sync; sync = sync->next) {
-        roost_sync_free(sync->sync);
-        sync->sync = NULL;
-    }
-}
-
-void sync_lose(struct replica *replica)
-{
-    for (struct sync *sync = replica->syncs; sync; sync = sync->next)
-        sync->sync = NULL;
 }
 
 static bool begin_sync(struct sync *self, struct replica *replica, const Py_buffer *memory)
@@ -106,7 +93,7 @@ static bool begin_sync(struct sync *self, struct replica *replica, const Py_buff
     roost_filter *filter = replica_change(replica);
     if (!filter)
         return false;
-    roost_status status = roost_sync_new(&self->sync, filter, memory->buf, (size_t)memory->len);
+    roost_status status = roost_sync_new(&self->exchange.sync, filter, memory->buf, (size_t)memory->len);
     if (status != ROOST_OK)
         return raise_status(status) != NULL;
     link_sync(self, replica);
@@ -142,7 +129,7 @@ static void sync_dealloc(PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
     PyObject_GC_UnTrack(object);
-    roost_sync_free(as_sync(object)->sync);
+    roost_sync_free(as_sync(object)->exchange.sync);
     if (as_sync(object)->replica)
         unlink_sync(as_sync(object));
     freefunc release_memory = (freefunc)PyType_GetSlot(type, Py_tp_free);
@@ -152,9 +139,9 @@ static void sync_dealloc(PyObject *object)
 
 static bool is_under_way(const struct sync *self)
 {
-    if (!self->sync)
+    if (!self->exchange.sync)
         PyErr_SetString(PyExc_ValueError, "the filter was closed, or became another replica, during the sync");
-    return self->sync != NULL;
+    return self->exchange.sync != NULL;
 }
 
 static PyObject *next_request(struct sync *self, roost_status status, roost_buffer *request)
@@ -180,13 +167,13 @@ static PyObject *sync_next(PyObject *object, PyObject *message)
     roost_status status = ROOST_OK;
     if (message != Py_None && !get_frozen(&reply, message))
         return NULL;
-    bool begun = replica_begin(replica, TO_EXCHANGE), fine = begun && self->sync;
+    bool begun = replica_begin(replica, TO_EXCHANGE), fine = begun && self->exchange.sync;
     if (fine) {
         distrust_the_future(replica->filter);
         Py_BEGIN_ALLOW_THREADS
-        status = roost_sync_next(self->sync, &request, reply.buf, (size_t)reply.len);
+        status = roost_sync_next(self->exchange.sync, &request, reply.buf, (size_t)reply.len);
         Py_END_ALLOW_THREADS
-        replica->changed |= roost_sync_get_result(self->sync).changed;
+        replica->changed |= roost_sync_get_result(self->exchange.sync).changed;
     }
     if (begun)
         replica_end(replica, TO_EXCHANGE);
@@ -203,7 +190,7 @@ static PyObject *sync_result(PyObject *object, PyObject *none)
     (void)none;
     if (!replica_look(self->replica) || !is_under_way(self)) /* also waits for a call that is under way */
         return NULL;
-    roost_sync_result result = roost_sync_get_result(self->sync);
+    roost_sync_result result = roost_sync_get_result(self->exchange.sync);
     return Py_BuildValue("(NNIKK)", PyBool_FromLong(result.equal), PyBool_FromLong(result.changed),
                          (unsigned)result.rounds, (unsigned long long)result.sent, (unsigned long long)result.received);
 }
@@ -215,7 +202,7 @@ static PyObject *sync_memory(PyObject *object, PyObject *none)
     (void)none;
     if (!replica_look(self->replica) || !is_under_way(self))
         return NULL;
-    roost_status status = roost_sync_save_memory(self->sync, &memory);
+    roost_status status = roost_sync_save_memory(self->exchange.sync, &memory);
     return status == ROOST_OK ? take_bytes(&memory) : raise_status(status);
 }
 
