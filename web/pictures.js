@@ -6,7 +6,7 @@ import { marksOf } from './frames.js';
 
 const WIDTH = 480, HEIGHT = 210, COLUMNS = 40, CELL = 12, TOP = 6, MIDDLE = 116; // pixels of a picture
 const BITS = 240, ROWS = 6, ROW = 14, LISTED = 60; // bits in a row; rows of prefixes, and their height; keys of a list in a row
-const STREAM = Array.from({ length: UNIVERSE }, (_, number) => keyOf(number));
+const STREAM = Array.from({ length: UNIVERSE }, (_, number) => keyOf(number)), streamed = new Set(STREAM);
 
 // Rectangles into an array of pixels: thousands of them cost less than as many calls of a canvas.
 class Pixels {
@@ -37,9 +37,10 @@ function paintOf(name, ground = 0) {
 
 // The keys of a list that are not of the stream: those that were there before, then the typed ones.
 function listMarks(world, keys) {
-  const typed = [...world.everTyped].filter((key) => keys.has(key) && !STREAM.includes(key)), marks = [];
+  const marks = [];
   for (let i = 0; i < BEFORE; i++) if (keys.has(`before-${i}`)) marks.push([i, 0, 0]);
-  return [...marks, ...typed.map((key) => [BEFORE + [...world.everTyped].indexOf(key), 0, 0])];
+  [...world.everTyped].forEach((key, i) => { if (keys.has(key) && !streamed.has(key)) marks.push([BEFORE + i, 0, 0]); });
+  return marks;
 }
 
 // Each number once: two additions of a key have the same prefix.
@@ -56,7 +57,7 @@ function readMarks(world) {
 }
 
 // How many of some sets of marks have a number. Those of bits are small, and many.
-function counter(mode, sets) {
+function countsOf(mode, sets) {
   if (mode !== 'grow') {
     const map = new Map();
     for (const marks of sets) for (const [number] of marks) map.set(number, (map.get(number) ?? 0) + 1);
@@ -110,7 +111,7 @@ function drawChosen(pen, cell) {
 function drawPictures(world, pictures, chosen) {
   const alive = world.replicas.filter((replica) => replica.alive), isCounter = world.mode === 'counter', ground = paintOf('field');
   const everywhere = isCounter ? [] : holders(world, alive).map((count) => count === alive.length);
-  const sets = [...new Set(alive.map(({ marks }) => marks))], count = sets.length > 1 ? counter(world.mode, sets) : null, shared = (number) => !count || count(number) === sets.length;
+  const sets = [...new Set(alive.map(({ marks }) => marks))], count = sets.length > 1 ? countsOf(world.mode, sets) : null, shared = (number) => !count || count(number) === sets.length;
   world.replicas.forEach((replica, i) => {
     const pixels = pictures[i];
     pixels.dots.fill(ground);
