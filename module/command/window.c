@@ -175,9 +175,9 @@ int mseen_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 
 /* ---- counters ---------------------------------------------------------------------------------------------------- */
 
-static roost_status count_some(struct filter_value *filter, bool *applied, roost_bytes id, long long amount)
+static roost_status count_some(struct filter_value *filter, bool *applied, roost_bytes id, long long amount,
+                               uint64_t now)
 {
-    uint64_t now = timed_now();
     set_limit(filter);
     roost_status status = roost_counter_increment(filter->filter, applied, NULL, id.data, id.size, amount, now);
     filter->value.limit = 0;
@@ -186,12 +186,14 @@ static roost_status count_some(struct filter_value *filter, bool *applied, roost
     return status;
 }
 
-/* A repetition changes the window, too: the id is remembered from now on. */
+/* A repetition changes the window, too: the id is remembered from now on. The clock is read before target_begin bounds
+   the times that are accepted by it, so that our own time is never later. */
 static roost_status count(struct target *target, bool *applied, roost_bytes id, long long amount)
 {
+    uint64_t now = timed_now();
     roost_status status = target_begin(target);
     if (status == ROOST_OK)
-        status = count_some(target->filter, applied, id, amount);
+        status = count_some(target->filter, applied, id, amount, now);
     if (status == ROOST_OK && target_replicate(target))
         target_changed(target, "roost.incr");
     return status;
