@@ -333,18 +333,18 @@ class Iterables(unittest.TestCase):
         with self.assertRaisesRegex(roost.FullError, "keys of the batch were done"):
             full.update([*range(1000), None])
 
-    def interrupted(self, keys):
-        """A batch without end, which a signal ends."""
+    def interrupted(self, keys, calls):
+        """Batches that a signal ends, after some time of the processor: without it they have no end."""
         python(f"""
             import itertools, roost, signal
             class Enough(Exception): pass
             def end(*_):
                 raise Enough
-            signal.signal(signal.SIGALRM, end)
+            signal.signal(signal.SIGVTALRM, end)
             seen = roost.Filter(capacity=100)
-            for call in seen.update, seen.contains_many:
+            for call in {calls}:
                 keys = {keys}
-                signal.setitimer(signal.ITIMER_REAL, 0.05)
+                signal.setitimer(signal.ITIMER_VIRTUAL, 0.05)
                 try:
                     call(keys)
                 except Enough:
@@ -352,11 +352,35 @@ class Iterables(unittest.TestCase):
             """)
 
     def test_interrupted(self):
-        self.interrupted("itertools.repeat('swift')")
+        self.interrupted("itertools.repeat('swift')", "seen.update, seen.contains_many")
 
     @needs_numpy
     def test_array_interrupted(self):
-        self.interrupted("__import__('numpy').broadcast_to(5, 10**15 if call == seen.update else 10**7)")
+        self.interrupted("__import__('numpy').broadcast_to(5, 10**15)", "[seen.update]")
+
+    @needs_numpy
+    def test_look_ups_of_an_array_interrupted(self):
+        """Their answers take memory, so the array has an end: most of it is left when the signal comes."""
+        python("""
+            import numpy, roost, signal, time
+            class Enough(Exception): pass
+            def end(*_):
+                raise Enough
+            signal.signal(signal.SIGVTALRM, end)
+            seen = roost.Filter(capacity=100)
+            def spent(count):
+                before = time.process_time()
+                seen.contains_many(numpy.broadcast_to(5, count))
+                return time.process_time() - before
+            whole = 40 * min(spent(5 * 10**6) for _ in range(3))
+            before = time.process_time()
+            signal.setitimer(signal.ITIMER_VIRTUAL, whole / 20)
+            try:
+                spent(40 * 5 * 10**6)
+                raise SystemExit("a signal did not end the look-ups")
+            except Enough:
+                assert time.process_time() - before < whole / 2, "a signal came late"
+            """)
 
     def test_iterable_uses_the_filter(self):
         seen = roost.Filter()
