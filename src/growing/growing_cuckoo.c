@@ -361,8 +361,8 @@ static roost_status growing_merge(roost_filter *filter, bool *changed, const roo
     return status;
 }
 
-/* Whether the other covers all; -1 without memory. */
-static int is_included(const struct growing_cuckoo *growing, const struct growing_cuckoo *other)
+/* Whether the other covers all. Both are walked in order, unless there is no memory for that. */
+static bool is_included(const struct growing_cuckoo *growing, const struct growing_cuckoo *other)
 {
     struct set_stream stream;
     struct cover_cursor cursor = {.at = 0};
@@ -381,18 +381,17 @@ static int is_included(const struct growing_cuckoo *growing, const struct growin
     set_stream_end(&stream);
     if (in_order)
         cover_end(&cursor);
-    return status != ROOST_OK || stream.table.status != ROOST_OK ? -1 : covered;
+    if (status != ROOST_OK || stream.table.status != ROOST_OK)
+        return set_covers_all(&other->set, &growing->set);
+    return covered;
 }
 
 static roost_order growing_compare(const roost_filter *filter, const roost_filter *other)
 {
-    if (are_equal(as_const_growing(filter), as_const_growing(other)))
+    const struct growing_cuckoo *here = as_const_growing(filter), *there = as_const_growing(other);
+    if (are_equal(here, there))
         return ROOST_EQUAL;
-    int before = is_included(as_const_growing(filter), as_const_growing(other));
-    int after = is_included(as_const_growing(other), as_const_growing(filter));
-    if (before > 0 && after > 0)
-        return ROOST_EQUAL;
-    return before > 0 ? ROOST_BEFORE : after > 0 ? ROOST_AFTER : ROOST_CONCURRENT;
+    return (is_included(there, here) ? 0 : ROOST_BEFORE) | (is_included(here, there) ? 0 : ROOST_AFTER);
 }
 
 static uint128 growing_digest(roost_filter *filter)

@@ -164,6 +164,21 @@ bool set_covers(const struct prefix_set *set, uint64_t prefix)
     return set->in_table ? table_covers(set->table, prefix) : list_covers(set, prefix);
 }
 
+static bool is_covered(const void *set, uint64_t prefix)
+{
+    return set_covers(set, prefix);
+}
+
+bool set_covers_all(const struct prefix_set *set, const struct prefix_set *other)
+{
+    if (other->in_table)
+        return table_every(other->table, is_covered, set);
+    for (unsigned i = 0; i < other->listed; i++)
+        if (!set_covers(set, list_of(other)[i]))
+            return false;
+    return true;
+}
+
 roost_status set_add_all(struct prefix_set *set, const roost_filter *owner, const uint64_t *prefixes, uint64_t count)
 {
     if (count == 0)

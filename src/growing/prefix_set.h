@@ -30,6 +30,8 @@ static inline bool set_contains(const struct prefix_set *set, uint64_t hash)
 void set_contains_many(const struct prefix_set *set, bool *found, const roost_hash *hashes, size_t count);
 /* Whether some prefix covers this one. */
 bool set_covers(const struct prefix_set *set, uint64_t prefix);
+/* Whether it covers all prefixes of the other one. Slower than a walk in order, and needs no memory. */
+bool set_covers_all(const struct prefix_set *set, const struct prefix_set *other);
 
 /* As table_add, table_add_all and table_build. */
 roost_status set_add(struct prefix_set *set, const roost_filter *owner, uint64_t prefix);

@@ -588,6 +588,37 @@ static void gather_bucket(const struct segment *segment, const struct segment *o
     }
 }
 
+static bool every_listed(const uint64_t *prefixes, uint32_t count, prefix_test *test, const void *context)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!test(context, prefixes[i]))
+            return false;
+    return true;
+}
+
+static bool every_in_bucket(const struct segment *segment, uint32_t bucket, prefix_test *test, const void *context)
+{
+    const uint64_t inverse = inverse_of(segment), rest = low_bits(rest_bits_of(segment));
+    for (unsigned i = 0; i < SLOTS; i++) {
+        uint64_t slot = slot_at(segment, bucket, i);
+        if ((slot & rest) == 0)
+            continue;
+        uint64_t prefix = prefix_in_slot(segment, inverse, bucket, slot);
+        if (!is_index(segment, prefix) && !test(context, prefix))
+            return false;
+    }
+    return true;
+}
+
+bool segment_every(const struct segment *segment, prefix_test *test, const void *context)
+{
+    bool holds = every_listed(segment->shorts, segment->short_count, test, context) &&
+                 every_listed(segment->spill, segment->spill_count, test, context);
+    for (uint32_t bucket = 0; holds && bucket < segment->buckets; bucket++)
+        holds = every_in_bucket(segment, bucket, test, context);
+    return holds;
+}
+
 static bool have_equal_tags(const struct segment *segment, const struct segment *other, uint32_t bucket)
 {
     return !segment->tags.width || are_equal(bucket_in(segment, segment->tags, bucket),

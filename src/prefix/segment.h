@@ -106,6 +106,10 @@ bool segment_gather_unlike(const struct segment *segment, const struct segment *
 /* The prefixes in order, the same several times if they have several tags. Returns how many. Both `prefixes` and
    `scratch` have room for `segment_room`, the latter twice. */
 uint64_t segment_list(const struct segment *segment, uint64_t *prefixes, uint64_t *scratch);
+/* A test of one prefix, with a context of the caller's. */
+typedef bool prefix_test(const void *context, uint64_t prefix);
+/* Whether the test holds for all that `segment_list` lists. It is slower, and needs no memory. */
+bool segment_every(const struct segment *segment, prefix_test *test, const void *context);
 /* Whether a prefix counts here: of the segments that it spans, in the first. */
 static inline bool begins_here(const struct segment *segment, uint64_t prefix)
 {

@@ -76,6 +76,8 @@ const struct segment *walk_segment(const struct table_walk *walk);
 void walk_pass(struct table_walk *walk);
 roost_status walk_positions(struct table_walk *walk, uint64_t ends);
 void walk_end(struct table_walk *walk);
+/* Whether the test holds for all prefixes. It is slower than a walk, and needs no memory. */
+bool table_every(const struct prefix_table *table, prefix_test *test, const void *context);
 
 /* Whether some prefix of a table covers another one, for many of these in order: quicker than table_covers where they
    are not much fewer than those of the table. */

@@ -91,6 +91,17 @@ roost_status walk_positions(struct table_walk *walk, uint64_t ends)
     return ROOST_OK;
 }
 
+bool table_every(const struct prefix_table *table, prefix_test *test, const void *context)
+{
+    struct table_walk walk;
+    bool holds = true;
+    for (walk_begin(&walk, table, 0); holds && !walk.ended; walk_pass(&walk)) {
+        const struct segment *segment = walk_segment(&walk);
+        holds = segment_is_continued(segment) || segment_every(segment, test, context);
+    }
+    return holds;
+}
+
 void cover_begin(struct cover_cursor *cursor, const struct prefix_table *table)
 {
     *cursor = (struct cover_cursor){.at = 0};

@@ -5,7 +5,7 @@
  */
 #include "meter.h"
 
-enum { SCENES = 16, GROW_ONLY_SCENES = 8, GROWING_SCENES = 14 };
+enum { SCENES = 19, GROW_ONLY_SCENES = 8, GROWING_SCENES = 14, GROW_ONLY_GROWING = 16 };
 
 /* All but the meter's own are made without failures. */
 struct scene {
@@ -32,9 +32,20 @@ static roost_config growing_config(bool multiset)
     return config;
 }
 
+/* Grow-only, and with the semantics that record removals. */
+static roost_config other_growing_config(uint64_t number)
+{
+    roost_config config = growing_config(false);
+    config.kind = number == 0 ? ROOST_CUCKOO : ROOST_ORCUCKOO;
+    config.semantics = number == 1 ? ROOST_REMOVE_WINS : number == 2 ? ROOST_LAST_WRITER_WINS : ROOST_ADD_WINS;
+    return config;
+}
+
 /* So small a table that adds overflow and merges fill the stash. */
 static roost_config scene_config(uint64_t number, uint64_t capacity)
 {
+    if (number >= GROW_ONLY_GROWING)
+        return other_growing_config(number - GROW_ONLY_GROWING);
     if (number >= GROWING_SCENES)
         return growing_config(number % 2);
     if (number < GROW_ONLY_SCENES)

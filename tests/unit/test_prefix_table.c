@@ -48,6 +48,42 @@ static void model_add(struct model *model, uint64_t prefix)
     model->count = kept + 1;
 }
 
+/* Counts the calls, and holds for what is in the model. */
+struct membership {
+    const struct model *model;
+    uint32_t *asked, holds_for; /* asked in all; after so many it holds no longer */
+};
+
+static bool is_member(const void *context, uint64_t prefix)
+{
+    const struct membership *membership = context;
+    uint32_t low = 0, high = membership->model->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (membership->model->prefixes[middle] < prefix)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    assert_true(low < membership->model->count && membership->model->prefixes[low] == prefix);
+    return ++*membership->asked <= membership->holds_for;
+}
+
+/* Every prefix is asked once, up to the first for which the test does not hold. */
+static void assert_every(const struct prefix_table *table, const struct model *model)
+{
+    uint32_t asked = 0;
+    struct membership membership = {model, &asked, model->count};
+    assert_true(table_every(table, is_member, &membership));
+    assert_int_equal(asked, model->count);
+    if (model->count == 0)
+        return;
+    asked = 0;
+    membership.holds_for = model->count / 2;
+    assert_false(table_every(table, is_member, &membership));
+    assert_int_equal(asked, model->count / 2 + 1);
+}
+
 /* The table holds what the model holds, in the same order, and says so. */
 static void assert_same(const struct prefix_table *table, const struct model *model)
 {
@@ -62,6 +98,7 @@ static void assert_same(const struct prefix_table *table, const struct model *mo
             assert_int_equal(walk.prefixes[i], model->prefixes[seen++]);
     walk_end(&walk);
     assert_int_equal(seen, model->count);
+    assert_every(table, model);
 }
 
 /* ---- random worlds ----------------------------------------------------------------------------------------------- */
