@@ -34,4 +34,6 @@ next_series=$(sed -n "s/^  version: '\(.*\)',/\1/p" meson.build | awk -F. '{ pri
 expect_none "debian/libroost0.symbols ends with this minor version" sh -c "head -n 1 debian/libroost0.symbols | grep -vF '(<< $next_series~)'"
 absent() { cat debian/*.docs debian/*.examples | while read -r path; do compgen -G "$path" >/dev/null || echo "$path"; done; }
 expect_none "the documents that debian/ names are there" absent
+generated() { git ls-files '*.html' '*.js' | LC_ALL=C xargs awk 'length > 512 { print FILENAME ": " FNR ": " length " bytes" }'; }
+expect_none "no line of a page is so long that lintian takes the page for a generated one" generated
 exit $fail
