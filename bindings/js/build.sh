@@ -5,7 +5,7 @@
 # removal.wasm what most pages need, core.wasm the same without removal. Each has a twin, as roost-simd.wasm, for engines with
 # vectors of 128 bits. In the first two, what is called most is compiled for speed. Of core.wasm every byte counts: it is compiled
 # for size and as a whole (LTO), but for Bloom filters, the hash and single calls; what is called most of filters that grow is
-# inlined. --quick makes the two smaller ones alone, hardly optimized, and no archive: for tests that must not take long.
+# inlined. --quick makes the two smaller ones alone, with vectors, hardly optimized, and no archive: for tests that must not take long.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -92,6 +92,7 @@ objects_of() { # empty or -simd, prefix of objects, sources of the library
 module() { # name, options of the linker, own objects, prefix of those of the library, sources of the library
     name=$1 options=$2 objects=$3 prefix=$4; shift 4
     for twin in "" -simd; do
+        [ "$twin" ] || [ -z "$quick" ] || continue
         echo "build package/$name$twin.wasm: link heap.o $objects $(objects_of "$twin" "$prefix" "$@")
   options = $options"
     done
@@ -140,7 +141,7 @@ rule copy
         echo "build unit_$unit.wasm: unit $root/tests/unit/test_$unit.c removal_own_xxhash.o removal_own_left_out.o removal_rates.o $(objects_of -simd "" $removal)"
     done
     for file in "$here"/src/* "$here/README.md" "$root/LICENSE"; do echo "build package/$(basename "$file"): copy $file"; done
-    echo "default $(for module in $modules; do echo "package/$module.wasm package/$module-simd.wasm"; done | tr '\n' ' ') $(for file in "$here"/src/* README.md LICENSE; do echo "package/$(basename "$file")"; done | tr '\n' ' ')"
+    echo "default $(for module in $modules; do echo "$([ "$quick" ] || echo "package/$module.wasm") package/$module-simd.wasm"; done | tr '\n' ' ') $(for file in "$here"/src/* README.md LICENSE; do echo "package/$(basename "$file")"; done | tr '\n' ' ')"
 } >"$out/build.ninja.new"
 cmp -s "$out/build.ninja.new" "$out/build.ninja" || cp "$out/build.ninja.new" "$out/build.ninja"
 ninja -C "$out" --quiet

@@ -11,7 +11,9 @@ export const root = fileURLToPath(new URL('../../..', import.meta.url));
 export const folder = resolve(process.env.ROOST_JS ?? join(root, 'build/js/package'));
 const name = process.env.ROOST_JS_MODULE ?? 'index';
 export const isCore = name !== 'index', removes = name !== 'core', isLong = process.env.ROOST_LONG !== undefined;
-if (!existsSync(join(folder, 'core.wasm'))) throw new Error(`there is no package in ${folder}: run make js`);
+// As in tests/check.h: make check runs a part of what make check-js does.
+export const isBrief = process.env.ROOST_BRIEF !== undefined && !isLong;
+if (!existsSync(join(folder, 'core-simd.wasm'))) throw new Error(`there is no package in ${folder}: run make js`);
 
 const file = (name) => pathToFileURL(join(folder, name));
 export const folderUrl = file('/');
