@@ -911,6 +911,8 @@ def writer(s, key, removes):
 
 def test_large_copies_and_syncs_while_others_write():
     """Copies share memory with the filter, and what reads all of a large one reads a copy on a thread."""
+    if SANITIZED and not LONG:
+        return  # the job module-redis-large has it
     with primary_and_replica() as (s, replica):
         kinds = [("growing-set", 520000, ()), ("growing-cuckoo", 200000, ()), ("set", 200000, ("CAPACITY", 400000)), ("bloom", 100000, ("CAPACITY", 3 * 10**6))]
         for kind, count, capacity in [("growing-set", 100000, ()), ("bloom", 80000, ("CAPACITY", 2 * 10**6 + 10**5))] if SANITIZED else kinds:
