@@ -36,16 +36,20 @@ static bool is_interrupted(void *context)
 
 /* ---- save -------------------------------------------------------------------------------------------------------- */
 
+/* While this waited for the object, another thread may have saved it, or have lost its file: see without_file. */
 bool file_save(struct replica *self)
 {
-    roost_status status;
+    roost_status status = ROOST_OK;
     if (!replica_begin(self, TO_CACHE))
         return false;
-    Py_BEGIN_ALLOW_THREADS
-    status = roost_file_save(self->file);
-    Py_END_ALLOW_THREADS
-    if (status == ROOST_OK)
-        self->changed = false;
+    roost_file *file = self->file;
+    if (file) {
+        Py_BEGIN_ALLOW_THREADS
+        status = roost_file_save(file);
+        Py_END_ALLOW_THREADS
+        if (status == ROOST_OK)
+            self->changed = false;
+    }
     replica_end(self, TO_CACHE);
     if (status != ROOST_OK)
         raise_file(self->file, status, self->path);
@@ -74,13 +78,14 @@ PyObject *file_save_method(PyObject *object, PyObject *none)
     (void)none;
     if (!replica_look(self))
         return NULL;
-    if (!self->file) {
+    bool had_file = self->file != NULL;
+    if (had_file && !file_settle(self))
+        return NULL;
+    if (!had_file || (!self->file && self->filter)) {
         PyErr_SetString(PyExc_ValueError, self->read_only ? "opened for reading; there is nothing to save"
                                                           : "there is no file to save to; see roost.open and to_bytes");
         return NULL;
     }
-    if (!file_settle(self))
-        return NULL;
     Py_RETURN_NONE;
 }
 
