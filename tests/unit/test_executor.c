@@ -519,7 +519,7 @@ static void locks_do_not_wait_for_tasks(void **state)
     roost_shared *shared;
     bool changed;
     (void)state;
-    for (uint64_t i = 0; i < 2 * KEYS / stride_of(2); i++) { /* all of which are in the range of one lock */
+    for (uint64_t i = 0; i < 2 * KEYS; i++) { /* all of which are in the range of one lock */
         roost_hash hash = hash_for_key(i);
         hash.high = hash.high >> 9 | UINT64_C(0x53) << 55;
         assert_ok(roost_filter_add_hash(filter, NULL, hash));
