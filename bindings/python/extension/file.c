@@ -36,6 +36,15 @@ static bool is_interrupted(void *context)
 
 /* ---- save -------------------------------------------------------------------------------------------------------- */
 
+/* Keeps the path: an exception may run Python code, and another thread then gives up the file. */
+static void raise_unsaved(const struct replica *self, roost_status status)
+{
+    PyObject *path = self->path;
+    Py_INCREF(path);
+    raise_file(self->file, status, path);
+    Py_DECREF(path);
+}
+
 /* While this waited for the object, another thread may have saved it, or have lost its file: see without_file. */
 bool file_save(struct replica *self)
 {
@@ -52,7 +61,7 @@ bool file_save(struct replica *self)
     }
     replica_end(self, TO_CACHE);
     if (status != ROOST_OK)
-        raise_file(self->file, status, self->path);
+        raise_unsaved(self, status);
     return status == ROOST_OK;
 }
 

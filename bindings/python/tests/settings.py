@@ -61,7 +61,7 @@ def python(code, *arguments):
     command, variables = [sys.executable, "-c", textwrap.dedent(code), *arguments], {**os.environ, "PYTHONPATH": package}
     done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60)
     if done.returncode:
-        raise AssertionError(done.stderr)
+        raise AssertionError(f"ended with {done.returncode}: {done.stderr}")
     return done.stdout
 
 

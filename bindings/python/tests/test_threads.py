@@ -131,7 +131,6 @@ class Threads(unittest.TestCase):
         together(tick, add)
         self.assertTrue(all(seen.contains_many(numbers)))
 
-
     def test_destructors_use_the_object(self):
         """The garbage collector may run them where a call makes its exception: then it has no object any more."""
         python("""
@@ -176,6 +175,40 @@ class FileThreads(Folder):
             )
         with roost.open(self.path(), "r") as seen:
             self.assertTrue(all(seen.contains_many(f"{i} {j}" for i in range(2) for j in range(1000))))
+
+    def test_a_file_that_another_thread_gives_up(self):
+        """The frame leaves only once the file is saved; the file cannot be written, so the filter is in memory again."""
+        python(
+            """
+            import os, resource, sys, threading, time, roost
+            seen, done = roost.Filter(), threading.Event()
+            seen.update(range(100_000))
+            frame = seen.to_bytes()
+            resource.setrlimit(resource.RLIMIT_FSIZE, (len(frame) - 1, resource.RLIM_INFINITY))
+            def export():
+                while not done.is_set():
+                    if seen.path is None:
+                        time.sleep(0)
+                    else:
+                        assert seen.to_bytes() == frame
+            threads = [threading.Thread(target=export) for _ in range(2)]
+            for thread in threads:
+                thread.start()
+            try:
+                for _ in range(20):
+                    try:
+                        roost.open(sys.argv[1], "w", like=seen)
+                        raise AssertionError("a file larger than the limit")
+                    except OSError as error:
+                        assert error.filename == sys.argv[1], error
+                    assert seen.path is None and not os.path.exists(sys.argv[1])
+            finally:
+                done.set()
+            for thread in threads:
+                thread.join()
+            """,
+            self.path(),
+        )
 
 
 if __name__ == "__main__":
