@@ -36,12 +36,13 @@
 #   make repro      the papers' figures, as CSV and pictures below eval/results, and in docs/evaluation.md
 #   make exhaust    the tiny universe, deep;  make fuzz   the fuzzers, for FUZZ_SECONDS each
 #   make fuzz-module  what strangers may send to a server with the module, for FUZZ_SECONDS
-#   make fuzz-python  hostile calls of the Python package under sanitizers, for FUZZ_SECONDS of processor
+#   make fuzz-python  hostile calls of the Python package under sanitizers, for FUZZ_SECONDS of processor, by FUZZ_THREADS
 #   make fuzz-cpp   hostile calls of roost.hpp under sanitizers, for FUZZ_SECONDS of processor, with FUZZ_SEED if that is set
 #   make simulate   SIMULATE_STEPS random steps of replicas and of a link, in slices; goes on where it was interrupted
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 3600
+FUZZ_THREADS ?= 1
 LINK_SECONDS ?= 600
 SIMULATE_STEPS ?= 100000000
 FUZZERS = decode operations session reconcile exchange section
@@ -108,7 +109,7 @@ fuzz-python:
 	@packaging/compile build-sanitize python
 	@LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
 	    UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONPATH=$(CURDIR)/build-sanitize/bindings/python \
-	    /usr/bin/python3 -X faulthandler bindings/python/tests/hostile.py --seconds $(FUZZ_SECONDS)
+	    /usr/bin/python3 -X faulthandler bindings/python/tests/hostile.py --seconds $(FUZZ_SECONDS) --threads $(FUZZ_THREADS)
 
 fuzz-cpp:
 	@packaging/dependencies check
