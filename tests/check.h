@@ -229,6 +229,23 @@ static inline roost_filter *clone_of(const roost_filter *filter)
     return copy;
 }
 
+/* A copy with the journal says what the filter says. */
+static inline void assert_copy_says_the_same(roost_filter *filter, const roost_cursor *since)
+{
+    roost_filter *copy = clone_of(filter);
+    roost_buffer own, copied;
+    roost_cursor next, copied_next;
+    assert_ok(roost_filter_copy_journal(copy, filter, since));
+    assert_ok(roost_filter_encode_delta_without(filter, &own, &next, since, NULL, 0));
+    assert_ok(roost_filter_encode_delta_without(copy, &copied, &copied_next, since, NULL, 0));
+    assert_int_equal(own.size, copied.size);
+    assert_true(own.size == 0 || memcmp(own.data, copied.data, own.size) == 0);
+    assert_true(next.incarnation == copied_next.incarnation && next.sequence == copied_next.sequence);
+    roost_buffer_release(&own);
+    roost_buffer_release(&copied);
+    roost_filter_free(copy);
+}
+
 static inline roost_order order_of(const roost_filter *a, const roost_filter *b)
 {
     roost_order order;

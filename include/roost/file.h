@@ -33,7 +33,7 @@
  *
  * Threads. A roost_file is used by one thread at a time. Locks are flock() locks on the file itself: they exclude other
  * processes, and other roost_file objects of the same process. A child that was forked shares the locks of its parent;
- * it cannot save (ROOST_BUSY) before it has unlocked the file and locked it again.
+ * it cannot save, nor go on with what its parent began (ROOST_BUSY), before it has unlocked the file and locked it again.
  */
 #ifndef ROOST_FILE_H
 #define ROOST_FILE_H

@@ -186,14 +186,19 @@ roost_status atomic_file_open(struct atomic_file *file, roost_lock lock, bool wa
     return status;
 }
 
-void atomic_file_abandon(struct atomic_file *file)
+void atomic_file_leave_successor(struct atomic_file *file)
 {
     close_quietly(file->successor);
-    if (file->successor_path)
-        unlink(file->successor_path);
     release(file, file->successor_path);
     file->successor_path = NULL;
     file->successor = -1;
+}
+
+void atomic_file_abandon(struct atomic_file *file)
+{
+    if (file->successor_path)
+        unlink(file->successor_path);
+    atomic_file_leave_successor(file);
 }
 
 void atomic_file_close(struct atomic_file *file)

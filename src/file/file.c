@@ -126,8 +126,16 @@ roost_status roost_file_try_lock(roost_file *file, roost_lock lock)
     return lock_file(file, lock, false);
 }
 
+/* What was locked before a fork, and what was begun, belong to the parent. */
+static bool is_locked_by_parent(const roost_file *file)
+{
+    return file->locked && file->process != process_number;
+}
+
 void roost_file_unlock(roost_file *file)
 {
+    if (is_locked_by_parent(file))
+        atomic_file_leave_successor(&file->place);
     if (file->locked)
         atomic_file_close(&file->place);
     file->locked = false;
@@ -435,11 +443,19 @@ static roost_status save_image(roost_file *file, struct image *image)
 }
 
 /* A process and its child share a lock that was taken before the fork, and would overwrite each other's work. */
-static roost_status check_writable(roost_file *file)
+static roost_status check_own_lock(roost_file *file)
 {
     forget_failure(file);
-    if (file->locked && file->process != process_number)
-        return fail_with(file, ROOST_BUSY, "locked by the process that this one was forked from");
+    return is_locked_by_parent(file)
+               ? fail_with(file, ROOST_BUSY, "locked by the process that this one was forked from")
+               : ROOST_OK;
+}
+
+static roost_status check_writable(roost_file *file)
+{
+    roost_status status = check_own_lock(file);
+    if (status != ROOST_OK)
+        return status;
     return file->locked && file->place.exclusive ? ROOST_OK : fail_with(file, ROOST_INVALID, "not locked for writing");
 }
 
@@ -469,7 +485,9 @@ roost_status roost_file_begin(roost_file *file)
 
 static roost_status check_begun(roost_file *file)
 {
-    forget_failure(file);
+    roost_status status = check_own_lock(file);
+    if (status != ROOST_OK)
+        return status;
     return file->place.successor >= 0 ? ROOST_OK : fail_with(file, ROOST_INVALID, "not begun");
 }
 
@@ -483,6 +501,8 @@ roost_status roost_file_commit(roost_file *file)
 {
     roost_status status = check_begun(file);
     bool in_place = false;
+    if (status == ROOST_BUSY)
+        return status;
     if (status == ROOST_OK)
         status = atomic_file_flush(&file->place);
     if (status == ROOST_OK)

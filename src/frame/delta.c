@@ -90,6 +90,17 @@ roost_status roost_filter_encode_delta_without(roost_filter *filter, roost_buffe
     return status;
 }
 
+/* Where slots come and go, those of a copy have other numbers. */
+static void translate_records(const roost_filter *copy, const roost_filter *filter)
+{
+    struct journal *journal = copy->journal;
+    if (!filter->kind->journal.table_after_decode)
+        return;
+    for (uint64_t i = journal->oldest; i < journal->next; i++)
+        journal->tables[i % journal->room] =
+            filter->kind->journal.table_before_decode(copy, filter->kind->journal.table_after_decode(filter, i));
+}
+
 roost_status roost_filter_copy_journal(roost_filter *copy, roost_filter *filter, const roost_cursor *since)
 {
     roost_status status = begin_journal(filter);
@@ -98,8 +109,10 @@ roost_status roost_filter_copy_journal(roost_filter *copy, roost_filter *filter,
     if (status != ROOST_OK)
         return status;
     const uint64_t first = journal_serves(filter->journal, since) ? since->sequence : filter->journal->next;
-    return journal_take_records(copy->journal, &copy->environment.allocator, filter->journal, first) ? ROOST_OK
-                                                                                                     : ROOST_NO_MEMORY;
+    if (!journal_take_records(copy->journal, &copy->environment.allocator, filter->journal, first))
+        return ROOST_NO_MEMORY;
+    translate_records(copy, filter);
+    return ROOST_OK;
 }
 
 /* A delta of the same configuration is read in place; the configuration has one form, so its bytes are compared. */

@@ -139,8 +139,3 @@ roost_status counter_read_replica(roost_filter *filter, struct bit_reader *reade
     window->actor = actor;
     return ROOST_OK;
 }
-
-void counter_forget_replica(roost_filter *filter)
-{
-    as_window(filter)->actor = 0;
-}

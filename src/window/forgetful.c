@@ -884,7 +884,7 @@ static uint64_t window_kind_bytes(const roost_filter *filter)
                  .read_state = window_read_state},                                                                     \
     .delta = {.write = window_write_delta, .merge = window_merge_delta}, .journal.is_change = window_is_change,        \
     .journal.table_after_decode = window_table_after_decode,                                                           \
-    .journal.table_before_decode = window_table_before_decode,                                                         \
+    .journal.table_before_decode = window_table_before_decode, .replica.forget = window_forget_replica,                \
     .report = {.info = window_info,                                                                                    \
                .brief = FOR_SERVERS(window_brief),                                                                     \
                .memory = window_kind_bytes,                                                                            \
@@ -903,5 +903,4 @@ const struct filter_kind counter_kind = {
     .replica.actor = counter_actor,
     .replica.write = counter_write_replica,
     .replica.read = counter_read_replica,
-    .replica.forget = counter_forget_replica,
 };

@@ -209,6 +209,8 @@ uint8_t window_table_after_decode(const roost_filter *filter, uint64_t record);
 uint8_t window_table_before_decode(const roost_filter *filter, uint8_t table);
 bool window_is_change(const roost_filter *filter, uint8_t table, struct change change);
 
+void window_forget_replica(roost_filter *filter);
+
 roost_status window_status_of_tally(enum tally_read read);
 roost_status window_write_changed_tally(const struct window *window, struct bit_writer *writer,
                                         struct selection selection);
@@ -218,6 +220,5 @@ roost_status window_write_changed_tally(const struct window *window, struct bit_
 uint64_t counter_actor(const roost_filter *filter);
 void counter_write_replica(const roost_filter *filter, struct bit_writer *writer);
 roost_status counter_read_replica(roost_filter *filter, struct bit_reader *reader);
-void counter_forget_replica(roost_filter *filter);
 
 #endif

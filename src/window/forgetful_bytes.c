@@ -291,6 +291,15 @@ uint8_t window_table_before_decode(const roost_filter *filter, uint8_t table)
     return table < window->count ? window->slots[table].place : table < MOST_SLOTS ? MOST_SLOTS : table;
 }
 
+/* The journal that begins after this one counts from 1 again, so that it may be about all slots that are there. */
+void window_forget_replica(roost_filter *filter)
+{
+    struct window *window = as_window(filter);
+    window->actor = 0;
+    for (uint32_t i = 0; i < window->count; i++)
+        window->slots[i].since = 0;
+}
+
 bool window_is_change(const roost_filter *filter, uint8_t table, struct change change)
 {
     const struct window *window = as_const_window(filter);

@@ -440,5 +440,5 @@ const struct filter_kind growing_counter_kind = {
     .replica.actor = counter_actor,
     .replica.write = counter_write_replica,
     .replica.read = counter_read_replica,
-    .replica.forget = counter_forget_replica,
+    .replica.forget = window_forget_replica,
 };

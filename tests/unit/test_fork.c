@@ -4,14 +4,16 @@
  */
 #include "check.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TIME UINT64_C(1700000000000000)
+/* A window has slots of 90 keys each. */
+#define TIME_OF(key) (UINT64_C(1699999200000000) + (key)*10000000)
 
-enum { BEFORE = 100, MORE = 40, KINDS = 9 };
+enum { BEFORE = 100, MORE = 40, KINDS = 12 };
 
 static roost_config config_of(unsigned number)
 {
@@ -26,9 +28,14 @@ static roost_config config_of(unsigned number)
     case 3:
         config.scalable = number == 3;
         return config;
-    case 4:
-        config = roost_window_config_default(ROOST_COUNTER, UINT64_C(3600000000));
+    case 4: /* a counter that grows; those of fixed size, and a window of fixed size */
+    case 9:
+    case 10:
+    case 11:
+        config = roost_window_config_default(number == 11 ? ROOST_WINDOW : ROOST_COUNTER, UINT64_C(3600000000));
         config.capacity = 1000;
+        config.layout = number == 10 ? ROOST_CLASSIC : ROOST_BLOCKED;
+        config.scalable = number == 4;
         return config;
     default: /* 5 and 6: with removal, of which 6 is remove-wins; 7: a multiset; 8: without removal */
         config.kind = number == 8 ? ROOST_CUCKOO : ROOST_ORCUCKOO;
@@ -42,14 +49,16 @@ static roost_config config_of(unsigned number)
 
 static bool has_actor(unsigned number)
 {
-    return number != 2 && number != 8;
+    return number != 2 && number != 8 && number != 11;
 }
 
 static void put(roost_filter *filter, uint64_t from, uint64_t count)
 {
     for (uint64_t key = from; key < from + count; key++) {
         if (roost_filter_get_config(filter)->kind == ROOST_COUNTER)
-            assert_ok(roost_counter_increment(filter, NULL, NULL, &key, sizeof key, 1, TIME));
+            assert_ok(roost_counter_increment(filter, NULL, NULL, &key, sizeof key, 1, TIME_OF(key)));
+        else if (roost_filter_get_config(filter)->kind == ROOST_WINDOW)
+            assert_ok(roost_window_add(filter, NULL, &key, sizeof key, TIME_OF(key)));
         else
             assert_ok(roost_filter_add(filter, NULL, &key, sizeof key));
     }
@@ -180,6 +189,40 @@ static void a_cursor_of_a_child_is_none_of_its_parent(void **state)
     }
 }
 
+/* What came before the fork was journalled; the child's journal counts from 1 again. */
+static void tell_what_changed(roost_filter *filter)
+{
+    roost_filter *before;
+    roost_cursor cursor;
+    roost_buffer delta;
+    assert_ok(roost_filter_get_cursor(filter, &cursor));
+    assert_ok(roost_filter_clone(filter, &before));
+    put(filter, BEFORE, MORE);
+    assert_copy_says_the_same(filter, &cursor);
+    assert_ok(roost_filter_encode_delta(filter, &delta, &cursor, &cursor));
+    assert_ok(roost_filter_merge_frame(before, NULL, delta.data, delta.size));
+    _exit(!roost_filter_equal(before, filter));
+}
+
+static void a_child_tells_what_changed(void **state)
+{
+    (void)state;
+    for (unsigned number = 0; number < KINDS; number++) {
+        const roost_config config = config_of(number);
+        roost_filter *filter = new_filter(&config);
+        roost_cursor cursor;
+        int status;
+        assert_ok(roost_filter_get_cursor(filter, &cursor));
+        put(filter, 0, BEFORE);
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0)
+            tell_what_changed(filter);
+        assert_true(waitpid(child, &status, 0) == child && status == 0);
+        roost_filter_free(filter);
+    }
+}
+
 static void a_filter_made_in_a_child_keeps_its_replica(void **state)
 {
     (void)state;
@@ -243,13 +286,50 @@ static void a_file_belongs_to_the_process_that_locked_it(void **state)
     unlink(path);
 }
 
+/* What a parent has begun is not the child's to go on with, and not to remove. */
+static void what_was_begun_stays_with_the_parent(void **state)
+{
+    char path[] = "/tmp/roost-fork-XXXXXX", text[8] = {0};
+    int status, descriptor = mkstemp(path);
+    (void)state;
+    for (int is_new = 0; is_new < 2; is_new++) {
+        roost_file *file;
+        if (is_new)
+            unlink(path);
+        assert_ok(roost_file_new(&file, path, NULL));
+        assert_ok(roost_file_lock(file, ROOST_LOCK_EXCLUSIVE));
+        assert_ok(roost_file_begin(file));
+        assert_ok(roost_file_write(file, "par", 3));
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            bool refused = roost_file_write(file, "child", 5) == ROOST_BUSY && roost_file_commit(file) == ROOST_BUSY &&
+                           roost_file_begin(file) == ROOST_BUSY && strstr(roost_file_get_error(file), "forked");
+            roost_file_free(file);
+            _exit(!refused);
+        }
+        assert_true(waitpid(child, &status, 0) == child && status == 0);
+        assert_ok(roost_file_write(file, "ent", 3));
+        assert_ok(roost_file_commit(file));
+        roost_file_free(file);
+        close(descriptor);
+        descriptor = open(path, O_RDONLY);
+        assert_int_equal(read(descriptor, text, sizeof text), 6);
+        assert_string_equal(text, "parent");
+    }
+    close(descriptor);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_child_is_another_replica),
         cmocka_unit_test(a_cursor_of_a_child_is_none_of_its_parent),
+        cmocka_unit_test(a_child_tells_what_changed),
         cmocka_unit_test(a_filter_made_in_a_child_keeps_its_replica),
         cmocka_unit_test(a_file_belongs_to_the_process_that_locked_it),
+        cmocka_unit_test(what_was_begun_stays_with_the_parent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

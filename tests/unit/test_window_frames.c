@@ -244,8 +244,8 @@ static void deltas_tell_what_changed(void **state)
 {
     (void)state;
     struct random_source random = random_from_seed(test_seed(71));
-    for (uint64_t number = 0; number < 12; number++) {
-        roost_config config = some_window_config(ROOST_WINDOW, number);
+    for (uint64_t number = 0; number < 24; number++) {
+        roost_config config = some_window_config(number % 2 ? ROOST_WINDOW : ROOST_COUNTER, number / 2);
         roost_environment environment = {.journal = 100000};
         roost_filter *a, *b = new_filter(&config), *slow = new_filter(&config);
         assert_ok(roost_filter_new(&a, &config, &environment));
@@ -255,6 +255,8 @@ static void deltas_tell_what_changed(void **state)
             roost_buffer frame;
             live(a, &random, &clock, random_choice(&random, 12));
             clock += random_choice(&random, 30000000);
+            assert_copy_says_the_same(a, &cursor);
+            assert_copy_says_the_same(a, &old);
             assert_ok(roost_filter_encode_delta(a, &frame, &cursor, &cursor));
             deltas += frame.data[5] == 2;
             assert_ok(roost_filter_merge_frame(b, NULL, frame.data, frame.size));
