@@ -77,13 +77,14 @@ static inline uint64_t count_of_worlds(uint64_t all)
 
 /*
  * The operating system's entropy, for all that a test runs: numbers from a seed. A test whose outcome hangs on what the
- * system draws fails once in a thousand runs, where nobody can repeat it.
+ * system draws fails once in a thousand runs, where nobody can repeat it. A child that a test forks gets a seed of its own.
  */
+static struct random_source drawn_numbers;
+
 int getentropy(void *bytes, size_t size)
 {
-    static struct random_source numbers;
     for (size_t done = 0; done < size; done += sizeof(uint64_t)) {
-        uint64_t number = random_next(&numbers);
+        uint64_t number = random_next(&drawn_numbers);
         memcpy((uint8_t *)bytes + done, &number, size - done < sizeof number ? size - done : sizeof number);
     }
     return 0;

@@ -36,7 +36,8 @@ typedef struct roost_allocator {
 
 /*
  * Where an object gets its random numbers. All zero stands for the operating system. Actors are made of them: two
- * replicas that draw the same numbers lose each other's elements.
+ * replicas that draw the same numbers lose each other's elements. So a source of your own must not draw in a forked child
+ * what it draws in the parent.
  */
 typedef struct roost_entropy {
     void *context;                                         /* passed to `draw` */

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -243,6 +244,105 @@ static void a_filter_made_in_a_child_keeps_its_replica(void **state)
     assert_true(waitpid(child, &status, 0) == child && status == 0);
 }
 
+/* ---- random families ---------------------------------------------------------------------------------------------- */
+
+/* A filter in one process of a family. Each key is added by one of them, whichever takes the next number. */
+struct life {
+    roost_filter *filter;
+    struct random_source random;
+    uint64_t *next_key; /* shared by the family */
+    unsigned generations;
+    roost_filter *before; /* the filter as it was at the cursor */
+    roost_cursor cursor;
+};
+
+/* A delta since then has all that changed, and a copy with the journal says the same. */
+static void look_back(struct life *life)
+{
+    roost_buffer delta;
+    roost_cursor next;
+    if (life->before) {
+        assert_copy_says_the_same(life->filter, &life->cursor);
+        assert_ok(roost_filter_encode_delta(life->filter, &delta, &next, &life->cursor));
+        assert_ok(roost_filter_merge_frame(life->before, NULL, delta.data, delta.size));
+        assert_true(roost_filter_equal(life->before, life->filter));
+        roost_buffer_release(&delta);
+        roost_filter_free(life->before);
+    }
+    assert_ok(roost_filter_get_cursor(life->filter, &life->cursor));
+    assert_ok(roost_filter_clone(life->filter, &life->before));
+}
+
+static void live(struct life *life);
+
+static void live_and_report(struct life *life, int end)
+{
+    roost_buffer frame;
+    life->generations--;
+    drawn_numbers = random_from_seed(random_next(&life->random));
+    life->random = random_from_seed(random_next(&drawn_numbers));
+    live(life);
+    assert_ok(roost_filter_encode(life->filter, &frame));
+    send_all(end, frame.data, frame.size);
+    _exit(0);
+}
+
+/* Goes on while a child lives, and merges what it says. */
+static void have_child(struct life *life)
+{
+    static uint8_t frame[1 << 16];
+    int ends[2], status;
+    size_t size = 0;
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        live_and_report(life, ends[1]);
+    close(ends[1]);
+    put(life->filter, __atomic_fetch_add(life->next_key, 2, __ATOMIC_RELAXED), 2);
+    for (ssize_t some; (some = read(ends[0], frame + size, sizeof frame - size)) > 0;)
+        size += (size_t)some;
+    close(ends[0]);
+    assert_true(waitpid(child, &status, 0) == child && status == 0 && size < sizeof frame);
+    assert_ok(roost_filter_merge_frame(life->filter, NULL, frame, size));
+}
+
+static void live(struct life *life)
+{
+    for (uint32_t steps = 3 + random_choice(&life->random, 8); steps > 0; steps--) {
+        uint32_t choice = random_choice(&life->random, 8);
+        if (choice == 0)
+            look_back(life);
+        else if (choice == 1 && life->generations > 0)
+            have_child(life);
+        else
+            put(life->filter, __atomic_fetch_add(life->next_key, 3, __ATOMIC_RELAXED), 3);
+    }
+    look_back(life);
+}
+
+static void families_agree(void **state)
+{
+    uint64_t *next_key = mmap(NULL, sizeof *next_key, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    (void)state;
+    assert_true(next_key != MAP_FAILED);
+    for (unsigned number = 0; number < KINDS; number++)
+        for (uint64_t round = 0; round < 8; round++) {
+            const roost_config config = config_of(number);
+            struct life life = {.filter = new_filter(&config), .next_key = next_key, .generations = 3};
+            life.random = random_from_seed(test_seed(round * KINDS + number));
+            *next_key = 0;
+            for (unsigned children = 0; children < 3; children++) {
+                live(&life);
+                have_child(&life);
+            }
+            look_back(&life);
+            assert_has(life.filter, *next_key);
+            FREE_ALL(life.before, life.filter);
+        }
+    munmap(next_key, sizeof *next_key);
+}
+
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
 static roost_file *opened(const char *path, bool is_new)
@@ -328,6 +428,7 @@ int main(void)
         cmocka_unit_test(a_cursor_of_a_child_is_none_of_its_parent),
         cmocka_unit_test(a_child_tells_what_changed),
         cmocka_unit_test(a_filter_made_in_a_child_keeps_its_replica),
+        cmocka_unit_test(families_agree),
         cmocka_unit_test(a_file_belongs_to_the_process_that_locked_it),
         cmocka_unit_test(what_was_begun_stays_with_the_parent),
     };
