@@ -90,12 +90,12 @@ PyObject *raise_status(roost_status status)
     return NULL;
 }
 
-PyObject *raise_refused(roost_status status, const roost_filter *filter)
+PyObject *raise_refused(roost_status status, uint64_t capacity)
 {
     if (status != ROOST_FULL)
         return raise_status(status);
     return raise_status_with(status, "it was made for %llu keys; give a larger capacity, or none, and it grows",
-                             (unsigned long long)roost_filter_get_config(filter)->capacity);
+                             (unsigned long long)capacity);
 }
 
 PyObject *raise_status_with(roost_status status, const char *format, ...)

@@ -14,8 +14,8 @@ PyObject *raise_status(roost_status status);
 /* The same, with a text that says more: "TEXT: MORE", printf-like with the formats of PyErr_Format. */
 PyObject *raise_status_with(roost_status status, const char *format, ...);
 
-/* What a change returned: where the filter is full, the text says what to do. */
-PyObject *raise_refused(roost_status status, const roost_filter *filter);
+/* What an addition returned to a filter of this capacity: where that is full, the text says what to do. */
+PyObject *raise_refused(roost_status status, uint64_t capacity);
 
 /* The bytes are those of another class. */
 PyObject *raise_kind(roost_kind kind);

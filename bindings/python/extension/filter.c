@@ -50,6 +50,12 @@ static int filter_init(PyObject *object, PyObject *arguments, PyObject *keywords
 
 /* ---- one key ----------------------------------------------------------------------------------------------------- */
 
+/* Read before the key is released: its buffer may run code that closes the filter. */
+static uint64_t capacity_if_refused(roost_status status, const roost_filter *filter)
+{
+    return UNLIKELY(status != ROOST_OK) ? roost_filter_get_config(filter)->capacity : 0;
+}
+
 static PyObject *filter_add(PyObject *object, PyObject *item)
 {
     struct key key;
@@ -60,9 +66,10 @@ static PyObject *filter_add(PyObject *object, PyObject *item)
     if (LIKELY(filter != NULL))
         tell_time(filter);
     roost_status status = filter ? roost_filter_add(filter, &changed, key.bytes.data, key.bytes.size) : ROOST_OK;
+    uint64_t capacity = capacity_if_refused(status, filter);
     key_release(&key);
     if (UNLIKELY(status != ROOST_OK))
-        return raise_refused(status, filter);
+        return raise_refused(status, capacity);
     return LIKELY(filter != NULL) ? PyBool_FromLong(changed) : NULL;
 }
 
@@ -147,9 +154,10 @@ static PyObject *filter_add_dot(PyObject *object, PyObject *item)
         return NULL;
     roost_filter *filter = replica_change(as_replica(object));
     roost_status status = filter ? roost_filter_add_dot(filter, &dot, key.bytes.data, key.bytes.size) : ROOST_OK;
+    uint64_t capacity = capacity_if_refused(status, filter);
     key_release(&key);
     if (status != ROOST_OK)
-        return raise_refused(status, filter);
+        return raise_refused(status, capacity);
     return filter ? Py_BuildValue("(KK)", (unsigned long long)dot.actor, (unsigned long long)dot.counter) : NULL;
 }
 

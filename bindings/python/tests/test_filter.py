@@ -1,6 +1,7 @@
 """Filters beside an exact set: one key, many keys, arrays."""
 
 import array
+import contextlib
 import ctypes
 import time
 import unittest
@@ -12,6 +13,33 @@ from settings import KINDS, generator, needs_numpy, numpy, python, rounds
 def some_key(random):
     number = random.randrange(400)
     return random.choice([number, -number, str(number), f"ключ {number}", b"\x00" * number, bytearray(str(number), "ascii")])
+
+
+class Slot(ctypes.Structure):
+    _fields_ = [("number", ctypes.c_int), ("function", ctypes.c_void_p)]
+
+
+class Spec(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("size", ctypes.c_int), ("item_size", ctypes.c_int),
+                ("flags", ctypes.c_uint), ("slots", ctypes.POINTER(Slot))]  # fmt: skip
+
+
+def releasing(call):
+    """A class whose objects have the buffer b"key", and which calls something when that is released.
+
+    A __release_buffer__ does the same; Python has it since 3.12."""
+    fill = ctypes.pythonapi.PyBuffer_FillInfo
+    fill.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p, ctypes.c_ssize_t, ctypes.c_int, ctypes.c_int]
+    get = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p, ctypes.c_int)(
+        lambda self, view, flags: fill(view, self, b"key", 3, 1, flags)
+    )
+    release = ctypes.PYFUNCTYPE(None, ctypes.py_object, ctypes.c_void_p)(lambda self, view: call())
+    slots = (Slot * 3)((1, ctypes.cast(get, ctypes.c_void_p)), (2, ctypes.cast(release, ctypes.c_void_p)))
+    make = ctypes.pythonapi.PyType_FromSpec
+    make.argtypes, make.restype = [ctypes.POINTER(Spec)], ctypes.py_object
+    made = make(Spec(b"tests.Releasing", object.__basicsize__, 0, 0, slots))
+    made.functions = get, release  # as long as the class
+    return made
 
 
 class Keys(unittest.TestCase):
@@ -214,6 +242,20 @@ class Model(unittest.TestCase):
         with self.assertRaises(roost.FullError):
             for i in range(10_000):
                 seen.add(i)
+
+    def test_refused_while_its_buffer_closes_the_filter(self):
+        def close():
+            seen.close()
+            others.append(roost.Filter(50, **options))  # where it was in memory
+
+        Closing, others = releasing(close), []
+        for options, add in (({"kind": "cuckoo"}, "add"), ({"kind": "orcuckoo"}, "add"), ({"kind": "orcuckoo"}, "add_dot")):
+            seen = roost.Filter(8, **options)
+            with self.subTest(add, **options), self.assertRaisesRegex(roost.FullError, "it was made for 8 keys"):
+                for key in range(100):
+                    with contextlib.suppress(roost.FullError):
+                        seen.add(key)
+                getattr(seen, add)(Closing())
 
     def test_dots(self):
         seen = roost.Filter(kind="orcuckoo")
