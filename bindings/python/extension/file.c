@@ -19,8 +19,10 @@
 #include "file.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "errors.h"
 
@@ -284,6 +286,23 @@ static PyObject *plain_path(PyObject *object)
     return plain;
 }
 
+/* A relative name would be another file once the process has changed its folder, and the file is saved after that. Where
+   the folder has no name any more, the relative one has to do. */
+static PyObject *absolute_name(PyObject *path)
+{
+    PyObject *name;
+    if (!PyUnicode_FSConverter(path, &name))
+        return NULL;
+    const char *text = PyBytes_AsString(name);
+    char *folder = text[0] == '/' || !text[0] ? NULL : getcwd(NULL, 0);
+    if (!folder)
+        return name;
+    PyObject *absolute = PyBytes_FromFormat("%s/%s", folder, text);
+    free(folder);
+    Py_DECREF(name);
+    return absolute;
+}
+
 /* open_file(path, mode, fresh, wait): mode is "r", "r+", "a", "x" or "w"; fresh an object or None. */
 PyObject *file_open(PyObject *module, PyObject *arguments)
 {
@@ -300,7 +319,7 @@ PyObject *file_open(PyObject *module, PyObject *arguments)
     }
     if (!(opening.path = plain_path(path)))
         return NULL;
-    if (!PyUnicode_FSConverter(opening.path, &name)) {
+    if (!(name = absolute_name(opening.path))) {
         Py_DECREF(opening.path);
         return NULL;
     }

@@ -233,6 +233,33 @@ class OwnFiles(Folder):
         with roost.open(pathlib.Path(path)) as seen, roost.open(os.fsencode(path), "r") as other:
             self.assertEqual(seen, other)
 
+    def test_relative_path_in_another_folder(self):
+        self.addCleanup(os.chdir, os.getcwd())
+        os.makedirs(self.path("there/in"))
+        os.mkdir(self.path("elsewhere"))
+        for number, name in enumerate(("x.roost", "./x.roost", "in/x.roost", "in/../../x.roost", "ключ.roost", b"\xff.roost")):
+            os.chdir(self.path("there"))
+            with roost.open(name, "a", capacity=100) as seen:
+                os.chdir(self.path("elsewhere"))
+                self.assertEqual(os.fsencode(seen.path), os.fsencode(name))
+                seen.add(number)
+                seen.save()
+                with roost.open(os.path.join(os.fsencode(self.path("there")), os.fsencode(name)), "r") as saved:
+                    self.assertIn(number, saved)
+                seen.add("at the end")
+            self.assertEqual(os.listdir(), [])
+
+    def test_relative_path_in_a_folder_that_is_gone(self):
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder)
+        os.mkdir("gone")
+        os.chdir("gone")
+        os.rmdir(self.path("gone"))
+        for name in ("x.roost", ""):
+            with self.assertRaises(FileNotFoundError) as caught:
+                roost.open(name, "x", capacity=100)
+            self.assertEqual(caught.exception.filename, name)
+
     def test_path_of_a_class_of_its_own(self):
         class Path(str):
             def __str__(self):
