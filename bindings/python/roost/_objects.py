@@ -246,24 +246,7 @@ class Filter(Replica, _roost.Filter):
             raise InvalidError(_config.impossible(options)) from None
 
 
-class _Timed(Replica):
-    """What windows and counters have in common."""
-
-    __slots__ = ()
-
-    def __init__(
-        self,
-        window: Seconds,
-        capacity: float = _config.DEFAULT_WINDOW_CAPACITY,
-        fpr: float = _config.DEFAULT_WINDOW_FPR,
-        *,
-        past: int = 3,
-        seed: int = _config.DEFAULT_SEED,
-    ) -> None:
-        super().__init__(*_config.window_config(window, capacity, fpr, past, seed))
-
-
-class Window(_Timed, _roost.Window):
+class Window(Replica, _roost.Window):
     """Keys of the last seconds, hours or days; older ones are forgotten by themselves.
 
     window     how long keys stay at least: seconds, a timedelta, or a text as "90s", "10m", "1.5h", "7d"
@@ -282,6 +265,17 @@ class Window(_Timed, _roost.Window):
     """
 
     __slots__ = ()
+
+    def __init__(
+        self,
+        window: Seconds,
+        capacity: float = _config.DEFAULT_WINDOW_CAPACITY,
+        fpr: float = _config.DEFAULT_WINDOW_FPR,
+        *,
+        past: int = 3,
+        seed: int = _config.DEFAULT_SEED,
+    ) -> None:
+        super().__init__(*_config.window_config(window, capacity, fpr, past, seed))
 
     def add(self, key: Key, time: Moment = None, resume: bool = False) -> bool:
         """Adds a key that came at this time. Returns whether it is new: False means that it (probably) came within the window.
@@ -303,7 +297,7 @@ class Window(_Timed, _roost.Window):
         return self._contains_many(keys, _config.moment(time))
 
 
-class Counter(_Timed, _roost.Counter):
+class Counter(Replica, _roost.Counter):
     """Counts operations, each under an id of its own, and none of them twice within a window.
 
     A client that got no reply tries again with the same id, at any replica that has merged the first attempt. The options are
@@ -317,6 +311,17 @@ class Counter(_Timed, _roost.Counter):
     """
 
     __slots__ = ()
+
+    def __init__(
+        self,
+        window: Seconds,
+        capacity: float = _config.DEFAULT_WINDOW_CAPACITY,
+        fpr: float = _config.DEFAULT_WINDOW_FPR,
+        *,
+        past: int = 3,
+        seed: int = _config.DEFAULT_SEED,
+    ) -> None:
+        super().__init__(*_config.window_config(window, capacity, fpr, past, seed))
 
     def increment(self, id: Key, by: int = 1, time: Moment = None, resume: bool = False) -> bool:
         """Counts an operation once: adds `by`, which may be negative. Returns whether it was counted now."""

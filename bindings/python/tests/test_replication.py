@@ -440,6 +440,13 @@ class Windows(unittest.TestCase):
         with self.assertRaises(AttributeError):
             roost.Window(60).remove("a")
 
+    def test_errors_name_the_class(self):
+        for made in (roost.Window, roost.Counter):
+            for arguments, options in (((), {}), ((60,), {"windows": 3})):
+                name = made.__name__ + "." if sys.version_info >= (3, 10) else ""  # before, Python names no class
+                with self.assertRaisesRegex(TypeError, rf"^{name}__init__\(\) "):
+                    made(*arguments, **options)
+
     def test_future_is_not_merged(self):
         ahead, here = roost.Window(60), roost.Window(60)
         ahead.add("a", time=datetime.datetime.now().timestamp() + 3 * 86400)
