@@ -32,9 +32,11 @@ DEFAULT_WRITERS = 4
 MOST_WRITERS = 1024
 MOST_COUNT = 2**64 - 1
 MOST_TIME = 2**55  # the library's end of time, in microseconds
+MOST_WINDOW = 2**50  # its longest window
 
 Seconds = Union[int, float, datetime.timedelta, str]
-UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+UNITS = {"us": 1, "ms": 1000, "s": 1_000_000, "": 1_000_000, "m": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
+LONGEST_DURATION = 40  # as text
 Moment = Union[int, float, datetime.datetime, None]
 
 
@@ -195,11 +197,23 @@ def impossible(options: Tuple[Any, ...]) -> str:
 def duration(option: str, value: Seconds) -> int:
     """Microseconds, of seconds, a timedelta, or a text as the program takes it."""
     if isinstance(value, str):
-        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smhd])", value)
-        if match is None:
-            raise refuse(option, f"must be seconds, a timedelta, or a text as '90s', '10m', '1.5h', '7d', not {value!r}")
-        return _microseconds(option, float(match[1]) * UNITS[match[2]])
-    return _microseconds(option, value.total_seconds() if isinstance(value, datetime.timedelta) else value)
+        microseconds = _duration_of_text(option, value)
+    else:
+        microseconds = _microseconds(option, value.total_seconds() if isinstance(value, datetime.timedelta) else value)
+    if not 0 < microseconds <= MOST_WINDOW:
+        raise refuse(option, f"must be above 0 and at most 35 years, not {value!r}")
+    return microseconds
+
+
+def _duration_of_text(option: str, text: str) -> int:
+    """Exact, and rounded down, so that the same text makes the same window everywhere."""
+    match = re.fullmatch(r"(?=\.?[0-9])([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?(us|ms|[smhd]|)", text)
+    if match is None or len(text) > LONGEST_DURATION:
+        raise refuse(option, f"must be seconds, a timedelta, or a text as '90s', '10m', '1.5h', '7d', '250ms', '90', not {text!r}")
+    whole, fraction, power_of_ten, unit = match.groups("")
+    microseconds, exponent = int(whole + fraction) * UNITS[unit], int(power_of_ten or 0) - len(fraction)
+    tens = 10 ** min(abs(exponent), 2 * LONGEST_DURATION)
+    return microseconds // tens if exponent < 0 else microseconds * tens
 
 
 def moment(value: Moment) -> Optional[int]:

@@ -249,7 +249,7 @@ class Filter(Replica, _roost.Filter):
 class Window(Replica, _roost.Window):
     """Keys of the last seconds, hours or days; older ones are forgotten by themselves.
 
-    window     how long keys stay at least: seconds, a timedelta, or a text as "90s", "10m", "1.5h", "7d"
+    window     how long keys stay at least: seconds, a timedelta, or a text as "90s", "10m", "1.5h", "7d", "250ms", "90"
     capacity   keys expected within one window; more take more memory, at the same rate
     fpr        promised rate of false positives, one in a million by default
     past       slots that the window is cut in, less one

@@ -92,6 +92,22 @@ class Agreement(Folder):
             self.assertTrue(window.copy() >= roost.Window(3600))
             window.add("heron")
         program("window", "check", path, "heron")
+
+    def test_durations(self):
+        accepted = ("10", "1.5", ".5", "5.", "1e3", "1E+2s", "25e-1m", "90s", "10m", "1.5h", "2d", "250ms", "1.0000009s", "0" * 30 + "7")
+        for text in accepted:
+            with self.subTest(text=text):
+                path = self.path(f"{text}.roost")
+                program("window", "add", path, "--window", text, "swift")
+                with roost.open(path, "a", like=roost.Window(text)) as window:  # which refuses another configuration
+                    self.assertIn("swift", window)
+        for text in ("", ".", "e3", "1e", "1_0", "+1", "-1", " 1", "1 ", "10 m", "10S", "1w", "0x10", "1,5", "٣", "inf", "nan", "0", "0s", "1e-7", "1e999", "400000d"):
+            with self.subTest(text=text):
+                program("window", "add", self.path(), "--window", text, "swift", status=(2,))
+                with self.assertRaisesRegex(roost.InvalidError, "^window: "):
+                    roost.Window(text)
+
+    def test_counters(self):
         path = self.path("counter.roost")
         with roost.open(path, "x", like=roost.Counter(3600)) as counter:
             counter.increment("order-17", 5)
