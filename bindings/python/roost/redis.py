@@ -26,11 +26,14 @@ import redis
 
 from . import _config
 from ._objects import Key, Replica, SyncResult, from_bytes
-from ._roost import Error, InvalidError, Sync, key_bytes, xxh3_64
+from ._roost import Error, InvalidError, MismatchError, Sync, key_bytes, xxh3_64
 
 __all__ = ["Commands", "MissingError", "ServerFilter", "shard_of"]
 
 ITEMS_A_COMMAND = 1024
+OPTIONS = ("kind", "scalable", "capacity", "fpr_promised", "seed", "multiset", "semantics", "window_seconds", "past", "layout", "fingerprint_bits",
+           "bucket_size", "entry_bits", "writers", "growth", "schedule")  # fmt: skip
+OPTIONS_BY_TYPE: Dict[str, Any] = {"scalable": bool, "multiset": bool, "fpr_promised": float, "window_seconds": float}
 RAW = {"NEVER_DECODE": True}  # frames are bytes, also for clients with decode_responses
 
 
@@ -117,9 +120,24 @@ class Commands:
         """Syncs an object of this process with a key, in both directions; as Replica.sync."""
         exchange = Sync(replica, memory)
         request = exchange.next(None)
-        while request is not None:
-            request = exchange.next(self.client.execute_command("ROOST.SYNC", key, request, **RAW))
+        try:
+            while request is not None:
+                request = exchange.next(self.client.execute_command("ROOST.SYNC", key, request, **RAW))
+        except MismatchError as error:
+            raise MismatchError(f"{key}: {error}{self._difference(key, replica)}") from None
         return SyncResult(*exchange.result(), exchange.memory())
+
+    def _difference(self, key: str, replica: Replica) -> str:
+        """What to add to a mismatch, since the messages of a sync have no more than a hash of the configuration."""
+        try:
+            there, here = self.info(key), replica.info()
+        except (redis.RedisError, ValueError):  # no permission, or gone meanwhile
+            return ""
+        for name in OPTIONS:
+            ours, theirs = _option(name, here.get(name)), _option(name, there.get(name))
+            if name in here and name in there and ours != theirs:
+                return f": {name} {ours} here and {theirs} in the server"
+        return ""
 
     def _marks(self, command: str, key: str, items: Sequence[Key]) -> List[bool]:
         return [bool(each) for each in _answers(self.client.execute_command(command, key, *map(key_bytes, items)))]
@@ -365,6 +383,13 @@ def _facts(reply: Any) -> Dict[str, Any]:
     """A map of RESP3, or the pairs of RESP2."""
     pairs = reply.items() if isinstance(reply, dict) else zip(reply[::2], reply[1::2])
     return {_text(name): _text(value) for name, value in pairs}
+
+
+def _option(name: str, value: Any) -> Any:
+    """The same for both: in RESP2 doubles are text, and booleans are numbers."""
+    if name == "seed" and value is not None:  # hexadecimal in Replica.info(), signed in a reply
+        return (int(value, 16) if isinstance(value, str) else value) % 2**64
+    return OPTIONS_BY_TYPE[name](value) if value is not None and name in OPTIONS_BY_TYPE else value
 
 
 def _answers(reply: List[Any]) -> List[Any]:

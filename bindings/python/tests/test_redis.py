@@ -191,6 +191,36 @@ class Servers(unittest.TestCase):
         self.client.bf().add("bf", "swift"), self.client.cf().add("cf", "swift")
         self.assertTrue(commands.exists("bf", "swift")[0] and "swift" in ServerFilter(self.client, "cf"))
 
+    def test_sync_says_what_differs(self):
+        commands = Commands(self.client)
+        for there, here, text in (
+            ({}, {"kind": "bloom"}, "kind bloom here and cuckoo in the server"),
+            ({"capacity": 100}, {"kind": "bloom"}, "scalable True here and False in the server"),
+            ({"capacity": 100}, {"capacity": 200}, "capacity 200 here and 100 in the server"),
+            ({"capacity": 100, "fpr": 0.001}, {"capacity": 100}, "fpr_promised 0.01 here and 0.001 in the server"),
+            ({"seed": 5}, {"seed": 2**64 - 1}, f"seed {2**64 - 1} here and 5 in the server"),
+            ({"kind": "orcuckoo", "multiset": True}, {"kind": "orcuckoo"}, "multiset False here and True in the server"),
+            ({"kind": "orcuckoo", "semantics": "remove-wins"}, {"kind": "orcuckoo"}, "semantics add-wins here and remove-wins in the server"),
+            ({"layout": "classic", "capacity": 100}, {"capacity": 100}, "layout blocked here and classic in the server"),
+            ({"growth": 4}, {}, "growth 2 here and 4 in the server"),
+        ):
+            with self.subTest(**here):
+                self.client.flushall()
+                commands.create("birds", **there)
+                with self.assertRaisesRegex(roost.MismatchError, f"^birds: the filters have different configurations: {text}$"):
+                    commands.sync("birds", roost.Filter(**here))
+                self.assertTrue(commands.sync("birds", roost.Filter(**there)).equal)
+        for options in (*KINDS, {"seed": 2**64 - 1}):
+            self.client.flushall()
+            commands.create("birds", **options)
+            self.assertEqual(commands._difference("birds", roost.Filter(**options)), "")
+        commands.create_window("recent", 60)
+        self.assertEqual(commands._difference("recent", roost.Window(60)), "")
+        with self.assertRaisesRegex(roost.MismatchError, "window_seconds 61.0 here and 60.0 in the server"):
+            commands.sync("recent", roost.Window(61))
+        with self.assertRaisesRegex(roost.MismatchError, "kind counter here and window"):
+            commands.sync("recent", roost.Counter(60))
+
     def test_decoding_client(self):
         with redis.Redis(unix_socket_path=self.path, decode_responses=True) as client:
             seen, local = ServerFilter(client, "urls", shards=3), roost.Filter()
