@@ -9,7 +9,7 @@
  * Errors: a call that can fail returns a Status, or a Result: a Status and a value. Ask it (`if (!result) ...
  * result.status().text()`), or call or_throw(), which returns the value or throws roost::Error. With -fno-exceptions
  * there is no or_throw(). The compiler warns of results that nobody looks at. `if (result)` asks whether the call
- * succeeded; `*result` is its answer. Nothing else throws, but for containers that this header returns or fills, which
+ * succeeded; `*result` is its answer. Nothing else throws, but for containers that this header makes or fills, which
  * may throw std::bad_alloc, and ranges and streams of yours, whose exceptions pass. The functions of a
  * roost_environment are called by C: they may not throw.
  *
@@ -696,15 +696,16 @@ template <typename Read, typename Write> class Stream
 {
   public:
     Stream(Read read, Write write) : read_(std::move(read)), write_(std::move(write)) {}
+    /* With the bytes that tell its size a message of up to 1 MiB is one write, and a longer one begins with 1 MiB: TCP
+       holds back a small write until the one before it is acknowledged. */
     Status send(Bytes message)
     {
-        char head[11] = {'\xd5'};
-        std::size_t used = 1, rest = message.size();
-        for (; rest > 0x7f; rest >>= 7)
-            head[used++] = static_cast<char>(rest | 0x80);
-        head[used++] = static_cast<char>(rest);
-        Status status = write_all(head, used);
-        return status ? write_all(static_cast<const char *>(message.data()), message.size()) : status;
+        std::string_view rest(static_cast<const char *>(message.data()), message.size());
+        std::string begin = head_of(rest.size());
+        begin += rest.substr(0, at_once);
+        rest.remove_prefix(std::min<std::size_t>(rest.size(), at_once));
+        Status status = write_all(begin);
+        return status ? write_all(rest) : status;
     }
     /* Empty where the stream ends before a message. Memory grows with what arrives, not with the size that a peer
        announces. */
@@ -729,6 +730,13 @@ template <typename Read, typename Write> class Stream
   private:
     static constexpr std::size_t at_once = std::size_t(1) << 20;
 
+    static std::string head_of(std::size_t size)
+    {
+        std::string head(1, '\xd5');
+        for (; size > 0x7f; size >>= 7)
+            head += static_cast<char>(size | 0x80);
+        return head += static_cast<char>(size);
+    }
     Status read_size(std::uint64_t &size)
     {
         Status status;
@@ -740,7 +748,7 @@ template <typename Read, typename Write> class Stream
         return !status ? status : byte < 0x80 && size > 0 ? Status() : Status(ROOST_PROTOCOL);
     }
     Status read_all(char *to, std::size_t size) { return transfer_all(read_, to, size); }
-    Status write_all(const char *from, std::size_t size) { return transfer_all(write_, from, size); }
+    Status write_all(std::string_view from) { return transfer_all(write_, from.data(), from.size()); }
     /* What `call` returns may be nonsense. It is asked again only after a signal, or if it transferred something. */
     template <typename Call, typename Byte> static Status transfer_all(Call &call, Byte *bytes, std::size_t size)
     {

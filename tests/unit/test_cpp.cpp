@@ -481,6 +481,28 @@ static void test_streams()
           roost::sync(here, closed).status().system_error() == EPIPE);
 }
 
+/* Over TCP a second write of a message would wait 40 ms, until the first is acknowledged. */
+static void test_writes_of_messages()
+{
+    std::string written;
+    int writes = 0;
+    auto stream = roost::Stream(
+        [&](void *to, std::size_t size) {
+            size = written.copy(static_cast<char *>(to), size);
+            return written.erase(0, size), static_cast<long>(size);
+        },
+        [&](const void *from, std::size_t size) {
+            writes++, written.append(static_cast<const char *>(from), size);
+            return static_cast<long>(size);
+        });
+    for (std::size_t size : {1u, 127u, 128u, 20000u, 1u << 20, 3u << 20}) {
+        const std::string message(size, 'm');
+        writes = 0;
+        CHECK(stream.send(message) && writes == (size > 1u << 20 ? 2 : 1) && *stream.receive() == message);
+    }
+    CHECK(written.empty());
+}
+
 /* A stream whose read and write return `count`, and an error after a thousand calls that changed nothing. */
 template <typename Count> static auto stuck(Count count, int &calls)
 {
@@ -740,6 +762,7 @@ int main()
     test_other_kinds();
     test_replication();
     test_streams();
+    test_writes_of_messages();
     test_streams_that_lie();
     test_memory_stays();
     test_reconcile();
