@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "cli/base/interrupt.h"
@@ -37,32 +38,42 @@ static bool may_send(const struct wire *wire)
     return !(ends[1].revents & POLLIN);
 }
 
-/* If the peer sends out of turn this ends early, and the next receive shows what the peer is. */
-static enum wire_result send_all(struct wire *wire, const uint8_t *bytes, size_t size)
+static void skip(struct iovec *parts, int count, size_t written)
 {
-    while (size > 0) {
+    for (int i = 0; i < count; i++) {
+        size_t of_this = written < parts[i].iov_len ? written : parts[i].iov_len;
+        parts[i].iov_base = (uint8_t *)parts[i].iov_base + of_this;
+        parts[i].iov_len -= of_this;
+        written -= of_this;
+    }
+}
+
+/* If the peer sends out of turn this ends early, and the next receive shows what the peer is. */
+static enum wire_result send_all(struct wire *wire, struct iovec *parts, int count)
+{
+    while (parts[count - 1].iov_len > 0) {
         if (interrupted())
             return WIRE_FAILED;
         if (!may_send(wire))
             return WIRE_FINE;
-        ssize_t written = write(wire->out, bytes, size);
+        ssize_t written = writev(wire->out, parts, count);
         if (written < 0 && errno == EPIPE)
             return WIRE_CUT;
         if (written < 0 && errno != EINTR && errno != EAGAIN)
             return WIRE_FAILED;
-        bytes += written > 0 ? written : 0;
-        size -= written > 0 ? (size_t)written : 0;
+        skip(parts, count, written > 0 ? (size_t)written : 0);
         wire->sent += written > 0 ? (uint64_t)written : 0;
     }
     return WIRE_FINE;
 }
 
+/* In one write: over TCP a second one would wait until the first is acknowledged. */
 enum wire_result wire_send(struct wire *wire, const void *message, size_t size)
 {
     uint8_t head[1 + LONGEST_VARINT] = {MARK};
     size_t head_size = 1 + format_varint(head + 1, size);
-    enum wire_result result = send_all(wire, head, head_size);
-    return result == WIRE_FINE ? send_all(wire, message, size) : result;
+    struct iovec parts[] = {{head, head_size}, {(void *)message, size}};
+    return send_all(wire, parts, 2);
 }
 
 /* ---- receiving ------------------------------------------------------------------------------------------------- */

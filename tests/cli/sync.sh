@@ -296,6 +296,15 @@ printf '\325\003abc' | "$ROOST" serve a >"$output/out" 2>"$output/err"
 is "serve and a message that makes no sense" 2 $?
 [ -s "$output/out" ]
 verdict "which gets an answer"
+# Over TCP a second write of a message would wait 40 ms, until the first is acknowledged. Here each write is a packet.
+holds "which is sent in one write" python3 -c '
+import socket, subprocess, sys
+here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+with here, there:
+    subprocess.run([sys.argv[1], "serve", "a"], input=b"\xd5\x03abc", stdout=there, stderr=subprocess.DEVNULL)
+    there.shutdown(socket.SHUT_WR)
+    packet = here.recv(1000)
+    assert packet[0] == 0xd5 and len(packet) == 2 + packet[1] > 2 and here.recv(1000) == b"", packet' "$ROOST"
 mkfifo request
 exec 8<>request
 "$ROOST" serve b <request >/dev/null 8>&- &
