@@ -14,7 +14,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 is_long() { [ -n "${ROOST_LONG-}" ]; }
 has() { command -v "$1" >/dev/null; }
-warnings="-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wnon-virtual-dtor -Werror"
+warnings="-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wsign-compare -Wold-style-cast -Wnon-virtual-dtor -Werror"
 
 # ---- hostile calls ----------------------------------------------------------------------------------------------------------
 

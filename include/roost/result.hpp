@@ -153,7 +153,7 @@ class Bytes
     }
     template <typename Range, std::enable_if_t<leads_to_bytes<decltype(std::declval<const Range &>().data())>, int> = 0,
               typename = decltype(std::declval<const Range &>().size())>
-    constexpr Bytes(const Range &range) noexcept : Bytes(range.data(), range.size())
+    constexpr Bytes(const Range &range) noexcept : Bytes(range.data(), static_cast<std::size_t>(range.size()))
     {
     }
 

@@ -107,6 +107,42 @@ struct Number {
     char data() const;
     int size() const;
 };
+/* Sizes of containers that are not those of the standard library, such as QByteArray, may be signed. */
+template <typename Size> struct Signed {
+    const char *data() const
+    {
+        return "swift and more";
+    }
+    Size size() const
+    {
+        return 5;
+    }
+};
+struct SignedShelf {
+    const Signed<int> *begin() const
+    {
+        return keys;
+    }
+    const Signed<int> *end() const
+    {
+        return keys + size();
+    }
+    int size() const
+    {
+        return 2;
+    }
+    Signed<int> keys[2];
+};
+
+static void test_signed_sizes()
+{
+    roost::Filter filter = removable();
+    const SignedShelf shelf = {};
+    CHECK(filter.add(Signed<int>()) && filter.contains("swift") && filter.contains(Signed<signed char>()) &&
+          filter.contains(Signed<std::ptrdiff_t>()) && filter.contains(Signed<long long>()));
+    CHECK(filter.add_many(shelf) && filter.contains_many(shelf) == std::vector<bool>{true, true} &&
+          filter.remove_many(shelf) && !filter.contains("swift"));
+}
 
 static void test_bytes()
 {
@@ -750,6 +786,7 @@ static void test_errors()
 int main()
 {
     test_bytes();
+    test_signed_sizes();
     test_ranges();
     test_ranges_that_do_not_stay();
     test_spans_and_views();
