@@ -1,44 +1,87 @@
-# The front door. Meson and Ninja do the work; each target installs the Debian packages that it needs.
+# The front door. Meson and Ninja do the work; each target installs the Debian packages that it needs. `make help` prints the list
+# below; a name in capitals is a variable of make: make fuzz FUZZ_SECONDS=60
 #
-#   make            the program at build/roost, the library below build/src, the module for Redis and Valkey at build/roost.so;
-#                   tests, benches and the evaluation are compiled by the targets that run them
-#   make run        builds, then shows replicas over a bad network agree
-#   make check      every test: plain, under sanitizers, the program, the short forms of the campaigns
-#   make check-long the same with all rounds of every test in both builds, deeper walks and more platforms
-#   make python     the Python package: a wheel and an archive of its sources, in build/python
-#   make check-python  its tests with all rounds, from the build folder and from a wheel that was built from the archive
-#   make check-pythons  the wheel installed and tested with each Python from 3.9 on that is found, or PYTHONS="PATH ..."
-#   make install    program, library, headers, man page, pkg-config file; DESTDIR and PREFIX as usual
-#   make uninstall  removes what make install installed;  make dist  a source archive, reproducible
-#   make deb        Debian packages of what is committed, in build/deb;  make check-deb  installs them in a clean system and uses them;
-#                   make check-deb-build  builds them in one that has nothing but the build dependencies
-#   make run-redis  three servers with the module, links between them, a partition and its healing
-#   make bench      speed, as bench/results.csv and in the tables of docs/speed.md (make bench-small: without the 10^8 keys, and
-#                   nothing is written; make bench-instructions: instructions a call, in both; make bench-cli: the program beside others, as bench/cli.csv;
-#                   make bench-python: the Python package beside C, as bench/python.csv;
-#                   make bench-growth: filters while they grow to 10^8 keys, as bench/growth.csv and bench/growth.svg)
-#   make check-platforms  library and tests built for aarch64, s390x (big-endian), riscv64 and musl, and run by qemu-user
-#   make check-threads  what threads share, under ThreadSanitizer
-#   make check-servers  the module's tests on each server that is found, or on SERVERS="PATH ...", with a table of versions
-#                   (packaging/apart servers build/servers fetches and builds newer ones)
-#   make check-link regions that change behind a bad network while servers and links die, for LINK_SECONDS each way
-#   make lint       clang-tidy and cppcheck over all that is shipped (FILES=... for a few files)
-#   make js         the npm package roost-filter, for Node and browsers, at build/js/roost-filter-VERSION.tgz
-#   make check-js   its tests in Node;  make check-browser  the package and the playground in Chromium (needs the npm registry)
-#   make check-engines  its tests on Node 18 to 24, Bun and Deno;  make check-bundlers  pages of Vite, webpack, Rollup, Parcel,
-#                   esbuild and Bun in Chromium (both need the npm registry)
-#   make check-types  its declarations for TypeScript, beside what exists at run time, and CommonJS (needs the npm registry)
-#   make check-languages  filters of C, C++, Python, JavaScript in Node and Chromium, the program, Redis and Valkey have the same bytes
-#   make play       the playground, served on this machine;  make web  the same as one file, build/web/index.html
-#   make fuzz-js    hostile calls of the package, for FUZZ_SECONDS;  make bench-js  beside two packages of npm
-#   make prove      contracts of C functions, and decoders on any bytes, by Frama-C
-#   make docs       the HTML reference of the C library at build/docs/html
-#   make repro      the papers' figures, as CSV and pictures below eval/results, and in docs/evaluation.md
-#   make exhaust    the tiny universe, deep;  make fuzz   the fuzzers, for FUZZ_SECONDS each
-#   make fuzz-module  what strangers may send to a server with the module, for FUZZ_SECONDS
-#   make fuzz-python  hostile calls of the Python package under sanitizers, for FUZZ_SECONDS of processor, by FUZZ_THREADS
-#   make fuzz-cpp   hostile calls of roost.hpp under sanitizers, for FUZZ_SECONDS of processor, with FUZZ_SEED if that is set
-#   make simulate   SIMULATE_STEPS random steps of replicas and of a link, in slices; goes on where it was interrupted
+#   make                    builds the program build/roost, the library below build/src, and the module
+#                           for Redis and Valkey, build/roost.so; tests, benches and the evaluation are
+#                           compiled by the targets that run them
+#   make help               this list
+#   make run                shows replicas over a bad network agree
+#   make run-redis          three servers with the module, links between them, a partition and its
+#                           healing
+#   make play               the playground, served on this machine
+#
+#   make install            program, library, headers, man page, pkg-config file; DESTDIR and PREFIX as
+#                           usual
+#   make uninstall          removes what the last make install installed
+#   make module             the module, where make had to leave it out for want of redismodule.h
+#   make python             the Python package: a wheel and an archive of its sources, in build/python
+#   make js                 the npm package for Node and browsers: build/js/roost-filter-VERSION.tgz
+#   make web                the playground as one file, build/web/index.html
+#   make docs               the HTML reference of the C library, in build/docs/html
+#   make deb                Debian packages of what is committed, in build/deb
+#   make dist               a source archive of what is committed; the same commit gives the same bytes
+#   make clean              removes the build folders
+#
+#   make check              every test: plain, under sanitizers, the program, the short forms of the
+#                           campaigns
+#   make check-long         the same with all rounds of every test in both builds, deeper walks and more
+#                           platforms
+#   make check-redis        the long campaigns of the module and of roost link, on Redis and Valkey
+#   make check-servers      the module's tests on each server that is found, or on SERVERS="PATH ...",
+#                           with a table of versions (packaging/apart servers build/servers fetches and
+#                           builds newer ones)
+#   make check-link         regions that change behind a bad network while servers and links die, for
+#                           LINK_SECONDS each way
+#   make check-threads      what threads share, under ThreadSanitizer
+#   make check-platforms    library and tests built for aarch64, s390x (big-endian), riscv64 and musl,
+#                           and run by qemu-user
+#   make check-languages    filters of C, C++, Python, JavaScript in Node and Chromium, the program,
+#                           Redis and Valkey have the same bytes
+#   make check-python       tests of the Python package, all rounds, in the build folder and in a wheel
+#                           made from the archive
+#   make check-pythons      the wheel installed and tested with each Python from 3.9 on that is found,
+#                           or PYTHONS="PATH ..."
+#   make check-js           tests of the npm package in Node
+#   make check-browser      the npm package and the playground in Chromium (needs the npm registry)
+#   make check-engines      tests of the npm package on Node 18 to 24, Bun and Deno (needs the npm
+#                           registry)
+#   make check-bundlers     pages of Vite, webpack, Rollup, Parcel, esbuild and Bun in Chromium (needs
+#                           the npm registry)
+#   make check-types        the npm package's declarations for TypeScript, and CommonJS (needs the npm
+#                           registry)
+#   make check-deb          installs the Debian packages in a clean system and uses them
+#   make check-deb-build    builds them in a system that has nothing but the build dependencies
+#
+#   make lint               clang-tidy and cppcheck over all that is shipped (FILES="PATH ..." for a few
+#                           files)
+#   make format             clang-format over all sources
+#   make prove              contracts of C functions, and decoders on any bytes, by Frama-C
+#   make exhaust            every order of calls and messages among a few replicas and elements, deeper
+#                           than make check goes
+#   make simulate           SIMULATE_STEPS random steps of replicas and of a link, in slices; goes on
+#                           where it was interrupted
+#   make fuzz               the fuzzers of the C library, for FUZZ_SECONDS each
+#   make fuzzers            builds these fuzzers, in build-fuzz/fuzz
+#   make fuzz-module        what strangers may send to a server with the module, for FUZZ_SECONDS
+#   make fuzz-python        hostile calls of the Python package under sanitizers, for FUZZ_SECONDS of
+#                           processor, by FUZZ_THREADS
+#   make fuzz-cpp           hostile calls of roost.hpp under sanitizers, for FUZZ_SECONDS of processor,
+#                           from FUZZ_SEED if that is set
+#   make fuzz-js            hostile calls of the npm package, for FUZZ_SECONDS
+#
+#   make bench              speed, as bench/results.csv and in the tables of docs/speed.md
+#   make bench-small        the same without the filters of 10^8 keys; nothing is written
+#   make bench-instructions instructions a call, in the same file and page
+#   make bench-cli          the program beside others, as bench/cli.csv and in docs/speed.md
+#   make bench-growth       filters while they grow to 10^8 keys, as bench/growth.csv and
+#                           bench/growth.svg
+#   make bench-python       the Python package beside C, as bench/python.csv
+#   make bench-js           the npm package beside two others, as bindings/js/bench.csv (needs the npm
+#                           registry)
+#   make bench-redis        the module's commands beside GET and SET of the same server
+#   make bench-link         how long a change takes to another region, as bench/link.csv
+#   make repro              the papers' figures, as CSV and pictures below eval/results, and in
+#                           docs/evaluation.md
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 3600
@@ -47,10 +90,14 @@ LINK_SECONDS ?= 600
 SIMULATE_STEPS ?= 100000000
 FUZZERS = decode operations session reconcile exchange section
 
-.PHONY: all module deb check-deb check-deb-build python check-python check-pythons bench-python fuzz-python fuzz-cpp run run-redis check check-long check-redis check-servers check-link check-threads check-platforms install uninstall dist prove bench bench-redis bench-link bench-small bench-instructions bench-cli bench-growth docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean js check-js check-types check-engines check-bundlers check-browser fuzz-js bench-js web play check-languages
+.PHONY: all help module deb check-deb check-deb-build python check-python check-pythons bench-python fuzz-python fuzz-cpp run run-redis check check-long check-redis check-servers check-link check-threads check-platforms install uninstall dist prove bench bench-redis bench-link bench-small bench-instructions bench-cli bench-growth docs repro exhaust simulate fuzz fuzzers fuzz-module lint format clean js check-js check-types check-engines check-bundlers check-browser fuzz-js bench-js web play check-languages
 
 all: build/build.ninja
 	@packaging/compile build
+
+# The list at the head of this file.
+help:
+	@sed -n '/^$$/q; s/^#   //p; s/^#$$//p' $(firstword $(MAKEFILE_LIST))
 
 # The module needs a header that is fetched; without it all the rest is built.
 build/build.ninja:
@@ -336,4 +383,4 @@ format:
 	@git ls-files '*.c' '*.h' '*.cpp' '*.hpp' | xargs clang-format -i
 
 clean:
-	@rm -rf build build-install build-sanitize build-clang build-fuzz
+	@rm -rf build build-install build-sanitize build-clang build-thread build-fuzz

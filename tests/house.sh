@@ -20,6 +20,11 @@ unknown() { added | while read -r name; do grep -rqwF "${name%.h}" include || [ 
 expect_none "functions and headers that the changelog names are there" unknown
 expect_none "no file is about nothing" bash -c "git ls-files | grep -E '(^|/)(util|utils|helpers|common|misc)\.[ch]$'"
 expect_none "no note to self" bash -c "git grep -nE '\b(TODO|FIXME|XXX|HACK)\b' -- '*.c' '*.h' '*.sh' ':!tests/house.sh'"
+targets() { sed -n 's/^\.PHONY: //p' Makefile | tr ' ' '\n' | grep -vx all; }
+listed() { make --no-print-directory help | sed -n 's/^make \([a-z-]\+\) .*/\1/p'; }
+unlisted() { diff <(targets | sort) <(listed | sort); }
+expect_none "make help has the targets of the Makefile" unlisted
+expect_none "make help fits in 100 columns" bash -c "make --no-print-directory help | grep -E '^.{101}'"
 expect_none "pictures have colours for dark pages (eval/draw.py)" bash -c "git ls-files '*.svg' | xargs grep -L prefers-color-scheme"
 expect_none "docs/speed.md has the figures of bench/results.csv" bash -c "bench/speed_page --check 2>&1"
 expect_none "the man page is well-formed" mandoc -T lint -W warning docs/roost.1
