@@ -33,6 +33,20 @@ roost_status filter_like(roost_filter **filter, const roost_filter *other)
 
 /* ---- messages -------------------------------------------------------------------------------------------------- */
 
+/* What to do about a file that the library refuses, behind its text. */
+static const char *remedy(roost_status status)
+{
+    switch (status) {
+    case ROOST_TRUNCATED:
+    case ROOST_CORRUPT:
+        return "; replace it by a backup, or by a copy of another replica";
+    case ROOST_UNSUPPORTED_VERSION:
+        return "; install that version";
+    default:
+        return "";
+    }
+}
+
 bool complain_of_status(const char *name, roost_status status)
 {
     if (status == ROOST_TOO_LARGE) {
@@ -52,7 +66,7 @@ bool complain_of_file(const char *name, const roost_file *file, roost_status sta
 {
     if (status == ROOST_TOO_LARGE)
         return complain_of_status(name, status);
-    return complain(name, "%s", roost_file_get_error(file));
+    return complain(name, "%s%s", roost_file_get_error(file), remedy(status));
 }
 
 /* A copy becomes a new replica without a message: that is the normal case. */

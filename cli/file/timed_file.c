@@ -55,11 +55,17 @@ static bool differs_in_count(const struct filter_file *file, const char *option,
     return given && given != present && !differs(file, option, value);
 }
 
+static const char *verbs_of(roost_kind kind)
+{
+    return kind == ROOST_WINDOW ? "roost window" : kind == ROOST_COUNTER ? "roost counter" : "roost add and roost check";
+}
+
 bool timed_file_fits(const struct filter_file *file, const struct timed_settings *settings, roost_kind kind)
 {
     const roost_config *config = roost_filter_get_config(file->filter);
     if (config->kind != kind)
-        return complain(file->name, "not a %s, its kind is %s", kind_name(kind), kind_name(config->kind));
+        return complain(file->name, "not a %s, its kind is %s; use %s", kind_name(kind), kind_name(config->kind),
+                        verbs_of(config->kind));
     char window[COUNT_ROOM], rate[NUMBER_ROOM], seed[COUNT_ROOM];
     format_exact_duration(window, config->window);
     format_shortest(rate, config->fpr);

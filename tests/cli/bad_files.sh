@@ -33,9 +33,9 @@ bad "a link to itself" 'loop: Too many levels of symbolic links' loop both
 bad "a directory that is missing" 'nowhere/f: No such file' nowhere/f source
 bad "a file taken for a directory" 'good/f: Not a directory' good/f both
 { head -c 4 good; printf '\002'; tail -c +6 good; } >later
-bad "a later version" 'later: made by a later version of Roost' later both
+bad "a later version" 'later: made by a later version of Roost; install that version' later both
 { cat good; echo; } >trailing
-bad "bytes behind the frame" 'trailing: corrupt' trailing both
+bad "bytes behind the frame" 'trailing: corrupt; replace it by a backup, or by a copy of another replica' trailing both
 refuses "a device" 'not a regular file' add /dev/null key
 refuses "a name with a newline" '^roost: no\\nfile: No such file' info $'no\nfile'
 roost merge nowhere/f good

@@ -47,7 +47,7 @@ refuses "stamps of keys" '--stamped: only for dedup' window add w.roost --stampe
 refuses "a plain add has no time" '^roost: w.roost: is a window; use roost window add$' add w.roost x
 refuses "a window does not remove" '^roost: w.roost: a window cannot remove keys; they expire by themselves$' remove w.roost x
 "$ROOST" create plain.roost --capacity 10
-refuses "a filter is no window" 'not a window, its kind is bloom' window check plain.roost x
+refuses "a filter is no window" 'not a window, its kind is bloom; use roost add and roost check' window check plain.roost x
 refuses "a window is no counter" 'not a counter' counter show w.roost
 gives "--resume says that the clock is right" 0 "" window add w.roost --time 31537010 --resume x
 gives "and all before is forgotten" 0 "x" window check w.roost --time 31537010 x swift
@@ -75,7 +75,7 @@ verdict "nor synced"
 "$ROOST" window add other.roost --window 61s --time 2000 one
 refuses "another window does not merge" 'its window is 61 s, not 1 m$' merge a.roost other.roost
 head -c 40 a.roost >cut.roost
-refuses "half a file" 'truncated' window check cut.roost x
+refuses "half a file" 'truncated; replace it by a backup' window check cut.roost x
 
 # ---- dedup ----
 dedup() { "$ROOST" window dedup "$@" 2>"$output/err"; }
