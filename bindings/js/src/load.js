@@ -10,6 +10,7 @@ const infoNames = ['capacity', 'elements', 'entries', 'overflow', 'load', 'fpr_p
   'fingerprint_bits', 'bucket_size', 'buckets', 'entry_bits', 'tables', 'writers', 'growth', 'inserted', 'growth_limit', 'shortest_prefix',
   'longest_prefix', 'actors', 'dots', 'gaps', 'journal', 'window', 'past'];
 const CURSOR = 16; // bytes
+const ONLY_HERE = 1; // among the results of `reconcile_result`
 const INVALID = 1, TOO_LARGE = 3, FULL = 4, UNSUPPORTED = 6; // statuses
 
 const wordOf = (table, number) => Object.keys(table).find((word) => table[word] === number);
@@ -114,10 +115,15 @@ export function load(source, options = {}) {
     return cell;
   }
 
-  // Of constructors that programs can reach, but have nothing to give.
-  function refuseOthers(cell) {
-    if (!(cell instanceof Cell)) throw new TypeError('objects of this class are made by other calls: see the documentation');
+  // What only this file gives to constructors that programs can reach. A cell that a program brings would be an address of its choice.
+  const makeKey = Symbol('cell');
+
+  function refuseOthers(key) {
+    if (key !== makeKey) throw new TypeError('objects of this class are made by other calls: see the documentation');
   }
+
+  // What this file asks of its own objects, and of no others. As static methods they could be called, and replaced, by programs.
+  let replicaOf, timedOf, sessionOf;
 
   function change(cell, call, key, size = roost.place(key)) {
     if (roost.broken) throw roost.broken;
@@ -154,17 +160,19 @@ export function load(source, options = {}) {
     #cell;
     #class; // Filter, Window or Counter
 
-    constructor(cell, Class) {
-      refuseOthers(cell);
+    constructor(key, cell, Class) {
+      refuseOthers(key);
       this.#cell = cell;
       this.#class = Class;
       cell.timed = calls.filter_has_time !== undefined && calls.filter_has_time(cell.handle) !== 0;
       roost.freed.register(this, cell, cell);
     }
 
-    static handle(object) {
-      if (object !== null && typeof object === 'object' && #cell in object) return object.#live().at;
-      throw new TypeError(typeof object?.toBytes === 'function' ? 'this is a filter of another instance: make one of its toBytes() here' : `must be a filter, not ${nameOf(object)}`);
+    static {
+      replicaOf = (object) => {
+        if (object !== null && typeof object === 'object' && #cell in object) return object.#live().at;
+        throw new TypeError(typeof object?.toBytes === 'function' ? 'this is a filter of another instance: make one of its toBytes() here' : `must be a filter, not ${nameOf(object)}`);
+      };
     }
 
     #live() { return live(this.#cell); }
@@ -203,7 +211,7 @@ export function load(source, options = {}) {
     }
 
     compare(other) {
-      const [a, b] = [Replica.handle(this), Replica.handle(other)];
+      const [a, b] = [replicaOf(this), replicaOf(other)];
       try {
         roost.check(roost.ask('filter_compare', a, b));
       } catch (error) {
@@ -218,7 +226,7 @@ export function load(source, options = {}) {
     }
 
     equals(other) {
-      const [a, b] = [Replica.handle(this), Replica.handle(other)];
+      const [a, b] = [replicaOf(this), replicaOf(other)];
       return roost.ask('filter_equal', a, b) !== 0;
     }
 
@@ -256,7 +264,7 @@ export function load(source, options = {}) {
     startSync(memory = null) {
       return roost.withBytes(memory, 'the memory of a sync', (at, size) => {
         roost.check(roost.call('sync_new', this.#live().at, at, size));
-        return new Sync(new Cell(roost, roost.result(0), 'sync_free', this.#live()));
+        return new Sync(makeKey, new Cell(roost, roost.result(0), 'sync_free', this.#live()));
       });
     }
 
@@ -292,8 +300,6 @@ export function load(source, options = {}) {
     }
   }
   if (Symbol.dispose) Replica.prototype[Symbol.dispose] = Replica.prototype.free;
-
-  const makeKey = Symbol('cell');
 
   // Makes an object of a class that the program may have extended; its constructor takes what it likes, and is not called.
   function adopt(Class, prototype, cell) {
@@ -371,7 +377,7 @@ export function load(source, options = {}) {
 
     constructor(options = {}, cell) {
       const own = cellFor(options, cell, () => newFilter(options));
-      super(own, Filter);
+      super(makeKey, own, Filter);
       this.#cell = own;
     }
 
@@ -463,23 +469,25 @@ export function load(source, options = {}) {
         if (isCore) throw refuseBeyondCore(`a ${kind}`);
         checkMade(roost.call('window_new', ...windowValues(kind, options)), kind);
       });
-      super(own, kind === 'window' ? Window : Counter);
+      super(makeKey, own, kind === 'window' ? Window : Counter);
       this.#cell = own;
       this.#kind = kind;
     }
 
     // The cell of a window or of a counter; of `kind`, if that is given.
-    static timed(object, kind) {
-      if (object !== null && typeof object === 'object' && #cell in object && (kind ?? object.#kind) === object.#kind) return object.#cell;
-      throw new TypeError(`this is no ${kind ?? 'window or counter'}`);
+    static {
+      timedOf = (object, kind) => {
+        if (object !== null && typeof object === 'object' && #cell in object && (kind ?? object.#kind) === object.#kind) return object.#cell;
+        throw new TypeError(`this is no ${kind ?? 'window or counter'}`);
+      };
     }
 
     trustUntil(time) {
-      roost.call('window_set_latest', live(Timed.timed(this)).at, time === null ? 0 : timeOf(time));
+      roost.call('window_set_latest', live(timedOf(this)).at, time === null ? 0 : timeOf(time));
     }
 
     info() {
-      const cell = Timed.timed(this), info = super.info();
+      const cell = timedOf(this), info = super.info();
       roost.ask('window_info', cell.at);
       const [window, slot, shortest, slots, , newest] = roost.results(6);
       return Object.assign(info, { window_seconds: window / 1e6, slot_seconds: slot / 1e6, shortest_slot_seconds: shortest / 1e6, slots, newest: newest / 1e6 });
@@ -493,15 +501,15 @@ export function load(source, options = {}) {
 
     add(key, time = Date.now()) {
       const at = timeOf(time);
-      return !change(Timed.timed(this, 'window'), (handle, place, size) => calls.window_add(handle, place, size, at), key); // which tells whether it was there
+      return !change(timedOf(this, 'window'), (handle, place, size) => calls.window_add(handle, place, size, at), key); // which tells whether it was there
     }
 
     has(key, time = Date.now()) {
       const at = timeOf(time);
-      return look(Timed.timed(this, 'window'), (handle, place, size) => calls.window_contains(handle, place, size, at), key);
+      return look(timedOf(this, 'window'), (handle, place, size) => calls.window_contains(handle, place, size, at), key);
     }
 
-    addMany(keys, time = Date.now()) { return changeMany(Timed.timed(this, 'window'), 'window_add_many', keys, timeOf(time)); }
+    addMany(keys, time = Date.now()) { return changeMany(timedOf(this, 'window'), 'window_add_many', keys, timeOf(time)); }
   }
 
   class Counter extends Timed {
@@ -516,13 +524,13 @@ export function load(source, options = {}) {
       const amount = BigInt(by);
       if (amount !== BigInt.asIntN(64, amount)) throw new RoostError('OVERFLOW', 'an amount has at most 64 bits');
       const bits = BigInt.asUintN(64, amount);
-      const applied = change(Timed.timed(this, 'counter'), (handle, place, size) =>
+      const applied = change(timedOf(this, 'counter'), (handle, place, size) =>
         calls.counter_increment(handle, place, size, Number(bits >> 32n), Number(bits & 0xffffffffn), at), id);
       return { applied, value: signed(roost.result(0), roost.result(1)) };
     }
 
     get value() {
-      roost.check(roost.ask('counter_value', live(Timed.timed(this, 'counter')).at));
+      roost.check(roost.ask('counter_value', live(timedOf(this, 'counter')).at));
       return signed(roost.result(0), roost.result(1));
     }
   }
@@ -532,17 +540,19 @@ export function load(source, options = {}) {
   class Session {
     #cell;
 
-    constructor(cell) {
-      refuseOthers(cell);
+    constructor(key, cell) {
+      refuseOthers(key);
       this.#cell = cell;
       roost.freed.register(this, cell, cell);
     }
 
     // `ends` is the call that frees sessions of this class.
-    static handle(session, ends) {
-      if (session === null || typeof session !== 'object' || !(#cell in session) || session.#cell.destroy !== ends) throw new TypeError('this is no session of this class');
-      if (session.#cell.handle === 0) throw new RoostError('FREED', 'this session was freed');
-      return session.#cell.at;
+    static {
+      sessionOf = (session, ends) => {
+        if (session === null || typeof session !== 'object' || !(#cell in session) || session.#cell.destroy !== ends) throw new TypeError('this is no session of this class');
+        if (session.#cell.handle === 0) throw new RoostError('FREED', 'this session was freed');
+        return session.#cell.at;
+      };
     }
 
     free() {
@@ -555,8 +565,8 @@ export function load(source, options = {}) {
   }
   if (Symbol.dispose) Session.prototype[Symbol.dispose] = Session.prototype.free;
 
-  const syncOf = (session) => Session.handle(session, 'sync_free');
-  const reconciliationOf = (session) => Session.handle(session, 'reconcile_free');
+  const syncOf = (session) => sessionOf(session, 'sync_free');
+  const reconciliationOf = (session) => sessionOf(session, 'reconcile_free');
 
   function nextMessage(handle, call, message) {
     return roost.withBytes(message, 'a message', (at, size) => {
@@ -596,8 +606,8 @@ export function load(source, options = {}) {
   class Reconciliation extends Session {
     #keys;
 
-    constructor(cell, keys) {
-      super(cell);
+    constructor(key, cell, keys) {
+      super(key, cell);
       this.#keys = keys;
     }
 
@@ -610,11 +620,14 @@ export function load(source, options = {}) {
       return { keys, onlyHere, onlyThere, changed, messages, sent, received, exact: exact !== 0, complete: complete !== 0 };
     }
 
+    // The room is as large as the module says, not `result` of a program.
     differences() {
-      if (!this.done) throw new RoostError('INVALID', 'the differences are known once the session is done');
-      const count = this.result().onlyHere, at = roost.allocate(24 * count);
+      const handle = reconciliationOf(this);
+      if (roost.ask('reconcile_is_done', handle) === 0) throw new RoostError('INVALID', 'the differences are known once the session is done');
+      roost.ask('reconcile_result', handle);
+      const count = roost.result(ONLY_HERE), at = roost.allocate(24 * count);
       try {
-        roost.ask('reconcile_differences', reconciliationOf(this), at);
+        roost.ask('reconcile_differences', handle, at);
         const numbers = new BigUint64Array(roost.view().buffer.slice(at, at + 24 * count));
         return Array.from({ length: count }, (_, i) => ({ key: this.#keys[Number(numbers[3 * i])], here: Number(numbers[3 * i + 1]), there: Number(numbers[3 * i + 2]) }));
       } finally {
@@ -629,7 +642,7 @@ export function load(source, options = {}) {
     const { values, first } = reconcileValues(options), list = [];
     if (first === null) roost.check(roost.call('reconcile_new', ...values));
     else roost.withBytes(first, 'the first message', (at, size) => roost.check(roost.call('reconcile_respond', at, size)));
-    const session = new Reconciliation(new Cell(roost, roost.result(0), 'reconcile_free'), list);
+    const session = new Reconciliation(makeKey, new Cell(roost, roost.result(0), 'reconcile_free'), list);
     try {
       roost.inBatches(remember(keys, list), (at, flags, count) => roost.check(roost.call('reconcile_add_many', reconciliationOf(session), at, count)));
     } catch (error) {
@@ -645,6 +658,9 @@ export function load(source, options = {}) {
     for (const key of keys) list.push(sizeOf(key) >= 0 ? new Uint8Array(key) : key); // a Buffer's slice is no copy
     return list;
   }
+
+  // Else a program could put a class of its own between these, to which their constructors would pass cells.
+  [Filter, Timed, Window, Counter, Sync, Reconciliation].forEach(Object.preventExtensions);
 
   return { Filter, Window, Counter, Sync, Reconciliation, RoostError, sync, reconcile, version: roost.text(calls.version() >>> 0), usedMemory: () => roost.memory.buffer.byteLength };
 }

@@ -154,6 +154,51 @@ test('sessions and what filters are made of cannot be made by hand', async () =>
   assertUsable(own);
 });
 
+// The classes below a class, with itself.
+function* lineage(Class) { for (let at = Class; at !== Function.prototype; at = Object.getPrototypeOf(at)) yield at; }
+
+test('what programs reach of the classes gives them no cell and no address', beyondCore, () => {
+  const own = fresh(), window = new own.Window({ window: 60 }), filter = new own.Filter(), session = filter.startSync(), answers = [];
+  for (const Class of [own.Filter, own.Window, own.Counter, own.Sync, own.Reconciliation])
+    for (const at of lineage(Class))
+      for (const name of Object.getOwnPropertyNames(at).filter((name) => typeof at[name] === 'function' && name !== 'fromBytes'))
+        for (const given of [[window], [filter], [session, 'sync_free']])
+          try { answers.push(`${at.name}.${name}: ${at[name](...given)}`); } catch { /* refused */ }
+  assert.deepEqual(answers, []);
+  for (const Class of [own.Filter, own.Sync]) Reflect.set(Object.getPrototypeOf(Class), 'handle', () => 1024);
+  assert.ok(session.next() instanceof Uint8Array);
+  assert.equal(filter.compare(new own.Filter()), 'equal');
+  assertUsable(own);
+});
+
+test('no class comes between those of the package, to take what their constructors pass on', beyondCore, () => {
+  const own = fresh(), taken = [];
+  class Between { constructor(...given) { taken.push(...given); } }
+  for (const Class of [own.Filter, own.Window, own.Counter, own.Sync, own.Reconciliation])
+    for (const at of [...lineage(Class)].slice(0, -1)) assert.throws(() => Object.setPrototypeOf(at, Between), TypeError, at.name);
+  new own.Filter({ capacity: 10 }).startSync();
+  assert.deepEqual(taken, []);
+});
+
+test('a session that lies about its result gets its differences all the same, and nothing is written beside them', beyondCore, () => {
+  const own = fresh(), begun = () => own.reconcile(names(500, 'here'));
+  const finish = (here) => {
+    let message = here.next();
+    const there = own.reconcile(names(400, 'there'), { first: message });
+    for (let side = there; message !== null; side = side === there ? here : there) message = side.next(message);
+    return here;
+  };
+  for (const onlyHere of [0, 1, -1, 2 ** 31, NaN, '5', { valueOf: () => 1 }]) {
+    const here = Object.defineProperty(finish(begun()), 'result', { value: () => ({ onlyHere }) }), beside = new own.Filter({ kind: 'bloom', capacity: 100 });
+    assert.equal(here.differences().length, 500, String(onlyHere));
+    beside.free();
+    here.free();
+  }
+  const early = Object.defineProperty(begun(), 'done', { value: true });
+  assert.throws(() => early.differences(), { code: 'INVALID' });
+  assertUsable(own);
+});
+
 test('classes that extend Filter keep what is read and cloned', () => {
   class Birds extends roost.Filter {
     constructor() { super({ capacity: 100 }); }
