@@ -87,6 +87,7 @@ export class Instance {
     const maximum = Math.min(65536, Math.floor(maximumMemory / 65536));
     this.memory = new WebAssembly.Memory({ initial: declared, maximum });
     this.broken = null; // what is thrown by each call from now on
+    this.isBusy = false; // a source of random numbers runs, in the middle of a call
     this.noRandom = null; // why the last random numbers could not be had
     const instance = new WebAssembly.Instance(module, {
       env: { memory: this.memory },
@@ -109,22 +110,33 @@ export class Instance {
   }
 
   // Called by the module in the middle of a call. A source of random numbers is code of the program: until it returns, nobody else may
-  // call, and the key of that call stays where it is.
+  // call, what is dropped waits, and the key of that call stays where it is.
   random(at, size) {
-    const key = this.view().slice(this.keyAt, this.keyAt + KEY_ROOM);
+    const { placedAt } = this, key = this.view().slice(this.keyAt, this.keyAt + KEY_ROOM);
     this.broken = new RoostError('BUSY', 'a source of random numbers must not call what it makes numbers for');
+    this.isBusy = true;
     try {
-      for (let from = 0; from < size; from += 65536)
-        this.crypto.getRandomValues(this.view().subarray(at + from, at + Math.min(size, from + 65536)));
+      this.view().set(this.draw(size), at);
       this.noRandom = null;
       return 1;
     } catch (cause) {
       this.noRandom = cause;
       return 0;
     } finally {
+      this.isBusy = false;
       this.broken = null;
+      this.placedAt = placedAt;
       this.keyRoom.set(key);
     }
+  }
+
+  // The source gets bytes of its own: the memory of the module has all else beside them, and it may keep what it gets. One that returns
+  // before it has numbers, as by a promise, leaves zeros. The module asks for 8 bytes at a time.
+  draw(size) {
+    const bytes = new Uint8Array(size);
+    this.crypto.getRandomValues(bytes);
+    if (bytes.every((byte) => byte === 0)) throw new Error('the source left all bytes 0');
+    return bytes;
   }
 
   // ---- memory ------------------------------------------------------------------------------------------------------
@@ -423,8 +435,12 @@ export class Cell {
   }
 
   drop() {
-    if (--this.holds > 0) return;
     const { at, instance, other } = this;
+    if (instance.isBusy) {
+      queueMicrotask(() => this.drop()); // when nobody has its address any more: the call under way may use it
+      return;
+    }
+    if (--this.holds > 0) return;
     this.at = 0;
     try {
       if (!instance.broken) instance.call(this.destroy, at);

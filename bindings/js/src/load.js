@@ -263,8 +263,9 @@ export function load(source, options = {}) {
 
     startSync(memory = null) {
       return roost.withBytes(memory, 'the memory of a sync', (at, size) => {
-        roost.check(roost.call('sync_new', this.#live().at, at, size));
-        return new Sync(makeKey, new Cell(roost, roost.result(0), 'sync_free', this.#live()));
+        const cell = this.#live();
+        roost.check(roost.call('sync_new', cell.at, at, size));
+        return new Sync(makeKey, new Cell(roost, roost.result(0), 'sync_free', cell));
       });
     }
 

@@ -316,6 +316,63 @@ test('random numbers that fail are the reason, and a source that calls back is r
   assertUsable(calling);
 });
 
+// A source of random numbers that calls `act` first, in the middle of a call.
+function interrupting() {
+  const source = { act: () => {}, getRandomValues(bytes) { source.act(bytes); return webcrypto.getRandomValues(bytes); } };
+  return source;
+}
+
+test('a source of random numbers gets bytes of its own, not the memory of the module', { skip: !removes }, () => {
+  const source = interrupting(), own = fresh({ crypto: source }), filter = new own.Filter(kind), kept = [];
+  source.act = (bytes) => kept.push(bytes);
+  filter.add('a');
+  filter.cursor();
+  assert.ok(kept.length > 0 && kept.every(({ buffer }) => buffer.byteLength <= 64), 'more than what was asked for');
+  const { actor } = filter.info();
+  for (const bytes of kept) bytes.fill(7);
+  assert.equal(filter.info().actor, actor);
+});
+
+test('a source of random numbers that gives none, or gives them later, is the reason', { skip: !removes }, () => {
+  for (const getRandomValues of [() => {}, (bytes) => bytes.fill(0), async (bytes) => webcrypto.getRandomValues(await bytes)]) {
+    const own = fresh({ crypto: { getRandomValues } }), filter = new own.Filter(kind);
+    assert.throws(() => filter.add('a'), { code: 'EXHAUSTED', message: /there are no random numbers: the source left all bytes 0/ });
+  }
+});
+
+test('a source of random numbers that fails, frees or calls in the middle of any call loses no memory', { skip: !removes }, async () => {
+  const source = interrupting(), { own, calls } = withCalls(() => fresh({ crypto: source, maximumMemory: 4 << 20 })), long = 'w'.repeat(40000);
+  let filter = null, other = null, turns = 0;
+  freeRoom(calls); // the memory is then as large as it may be
+  const during = {
+    throws: () => { throw new Error('no entropy today'); },
+    frees: () => { filter.free(); other.free(); },
+    calls: () => { for (const call of [() => other.has('short'), () => other.add('short'), () => other.has(long), () => other.addMany([long]), () => other.clone(), () => other.startSync(), () => new own.Filter(kind)]) assert.throws(call, { code: 'BUSY' }); },
+  };
+  const acts = {
+    add: () => filter.add('a'), long: () => filter.add(long), addMany: () => filter.addMany(['a', long, 'b']), delete: () => filter.delete(long), cursor: () => filter.cursor(), delta: () => filter.delta(), replica: () => filter.replica(),
+    startSync: () => filter.startSync().free(), sync: () => own.sync(filter, other), merge: () => filter.merge(other), clone: () => filter.clone().free(), reply: () => { const session = other.startSync(); try { filter.reply(session.next()); } finally { session.free(); } },
+  };
+  const turn = async (during, act) => {
+    [filter, other] = [new own.Filter(kind), new own.Filter(kind)];
+    other.add('b');
+    source.act = () => { turns++; during(); };
+    try { act(); } catch (error) { assert.ok(['EXHAUSTED', 'FREED'].includes(error.code), error.stack); }
+    source.act = () => {};
+    for (const object of [filter, other]) object.free();
+    await null; // what was freed in the middle of a call goes after it
+  };
+  for (const [name, act] of Object.entries(acts))
+    for (const [what, run] of Object.entries(during)) {
+      await turn(run, act);
+      const before = freeRoom(calls);
+      await turn(run, act);
+      assert.equal(freeRoom(calls), before, `${name}, and the source ${what}`);
+    }
+  assert.ok(turns > 20, String(turns));
+  assertUsable(own);
+});
+
 test('without FinalizationRegistry there is free()', () => {
   const registry = globalThis.FinalizationRegistry;
   globalThis.FinalizationRegistry = undefined;
@@ -347,6 +404,16 @@ function fill(calls, room) {
     for (let at = calls.allocate(size) >>> 0; at !== 0; at = calls.allocate(size) >>> 0) taken.push(at);
   calls.release(kept);
   return () => { for (const at of taken) calls.release(at); };
+}
+
+// Bytes that can be allocated, in blocks of powers of two.
+function freeRoom(calls) {
+  const taken = [];
+  let room = 0;
+  for (let size = 1 << 22; size >= 16; size >>= 1)
+    for (let at = calls.allocate(size) >>> 0; at !== 0; at = calls.allocate(size) >>> 0) { taken.push(at); room += size; }
+  for (const at of taken) calls.release(at);
+  return room;
 }
 
 const acts = ({ Filter, sync }, options) => ({
