@@ -123,7 +123,7 @@ export function load(source, options = {}) {
   }
 
   // What this file asks of its own objects, and of no others. As static methods they could be called, and replaced, by programs.
-  let replicaOf, timedOf, sessionOf;
+  let cellOf, replicaOf, timedOf, sessionOf;
 
   function change(cell, call, key, size = roost.place(key)) {
     if (roost.broken) throw roost.broken;
@@ -160,15 +160,17 @@ export function load(source, options = {}) {
     #cell;
     #class; // Filter, Window or Counter
 
-    constructor(key, cell, Class) {
+    // `make` is called once this object is there: until then a class that a program extends may throw.
+    constructor(key, make, Class) {
       refuseOthers(key);
-      this.#cell = cell;
+      const cell = (this.#cell = make());
       this.#class = Class;
       cell.timed = calls.filter_has_time !== undefined && calls.filter_has_time(cell.handle) !== 0;
       roost.freed.register(this, cell, cell);
     }
 
     static {
+      cellOf = (object) => object.#cell;
       replicaOf = (object) => {
         if (object !== null && typeof object === 'object' && #cell in object) return object.#live().at;
         throw new TypeError(typeof object?.toBytes === 'function' ? 'this is a filter of another instance: make one of its toBytes() here' : `must be a filter, not ${nameOf(object)}`);
@@ -322,6 +324,7 @@ export function load(source, options = {}) {
   // Decodes for one class, and refuses the kinds of the others.
   function decode(Class, prototype, allowed, given, options) {
     const bytes = bytesOf(given), { replica } = readOptions(options, ['replica']);
+    Object.create(prototype); // throws if it is none
     if (bytes === null) throw new TypeError(`the bytes of a filter must be a Uint8Array, not ${nameOf(given)}`);
     const frame = frameOf(bytes);
     const kind = isCore && frame[bodyOf(frame)?.begin];
@@ -377,9 +380,8 @@ export function load(source, options = {}) {
     #cell;
 
     constructor(options = {}, cell) {
-      const own = cellFor(options, cell, () => newFilter(options));
-      super(makeKey, own, Filter);
-      this.#cell = own;
+      super(makeKey, () => cellFor(options, cell, () => newFilter(options)), Filter);
+      this.#cell = cellOf(this);
     }
 
     static fromBytes(bytes, options = {}) {
@@ -461,17 +463,18 @@ export function load(source, options = {}) {
     return Math.round(value * 1000);
   }
 
+  function newTimed(kind, options) {
+    if (isCore) throw refuseBeyondCore(`a ${kind}`);
+    checkMade(roost.call('window_new', ...windowValues(kind, options)), kind);
+  }
+
   class Timed extends Replica {
     #cell;
     #kind;
 
     constructor(kind, options, cell) {
-      const own = cellFor(options, cell, () => {
-        if (isCore) throw refuseBeyondCore(`a ${kind}`);
-        checkMade(roost.call('window_new', ...windowValues(kind, options)), kind);
-      });
-      super(makeKey, own, kind === 'window' ? Window : Counter);
-      this.#cell = own;
+      super(makeKey, () => cellFor(options, cell, () => newTimed(kind, options)), kind === 'window' ? Window : Counter);
+      this.#cell = cellOf(this);
       this.#kind = kind;
     }
 

@@ -373,6 +373,20 @@ test('a source of random numbers that fails, frees or calls in the middle of any
   assertUsable(own);
 });
 
+test('constructors and fromBytes that fail part-way lose no memory', () => {
+  const { own, calls } = withCalls(() => fresh({ maximumMemory: 4 << 20 })), frame = new own.Filter().toBytes();
+  const thrown = new Error('by a getter'), throwing = new Proxy(class {}, { get() { throw thrown; } });
+  const makers = [own.Filter, own.Window, own.Counter].slice(0, isCore ? 1 : 3).map((Class) => () => Reflect.construct(Class, [{ ...(Class !== own.Filter && { window: 60 }) }], throwing));
+  const from = (prototype) => () => own.Filter.fromBytes.call({ prototype }, frame);
+  const acts = [...makers, from(5), from(undefined), () => own.Filter.fromBytes.call({ get prototype() { throw thrown; } }, frame), () => own.Filter.fromBytes(frame, { replica: new Uint8Array(9) }), () => own.Filter.fromBytes(frame, { get replica() { throw thrown; } })];
+  freeRoom(calls);
+  const before = freeRoom(calls);
+  for (const act of acts) {
+    assert.throws(act);
+    assert.equal(freeRoom(calls), before, String(act));
+  }
+});
+
 test('without FinalizationRegistry there is free()', () => {
   const registry = globalThis.FinalizationRegistry;
   globalThis.FinalizationRegistry = undefined;
