@@ -319,28 +319,29 @@ export class Instance {
   /**
    * Passes all keys of an iterable to `use(keys, flags, count)` in batches. Keys that are longer than a batch come alone, in
    * memory of their own. `use` reads the flags before it returns. `explain` gets an error of a batch and returns what is thrown; errors
-   * of an iterator are those of whoever made it.
+   * of an iterator are those of whoever made it. `prepare` runs before the keys of a batch are placed, and may run code of the program.
    */
-  inBatches(keys, use, explain = (error) => error) {
+  inBatches(keys, use, explain = (error) => error, prepare = () => {}) {
     if (typeof keys === 'string' || keys === null || keys === undefined || typeof keys[Symbol.iterator] !== 'function' || sizeOf(keys) >= 0)
       throw new TypeError(`keys must be an array or another iterable of keys, not ${sizeOf(keys) >= 0 ? 'a Uint8Array' : nameOf(keys)}`);
     if (Array.isArray(keys)) {
-      for (let from = 0; from < keys.length; from += BATCH) this.passBatch(elementsOf(keys, from), use, explain);
+      for (let from = 0; from < keys.length; from += BATCH) this.passBatch(elementsOf(keys, from), use, explain, prepare);
       return;
     }
     let batch = [];
     for (const key of keys) {
       batch.push(key);
       if (batch.length === BATCH) {
-        this.passBatch(batch, use, explain);
+        this.passBatch(batch, use, explain, prepare);
         batch = [];
       }
     }
-    if (batch.length > 0) this.passBatch(batch, use, explain);
+    if (batch.length > 0) this.passBatch(batch, use, explain, prepare);
   }
 
-  passBatch(keys, use, explain) {
+  passBatch(keys, use, explain, prepare) {
     try {
+      prepare();
       if (this.broken) throw this.broken;
       if (this.batchAt === 0) this.batchAt = this.allocate(BATCH * 9 + BATCH_ROOM);
       const flagsAt = this.batchAt + 8 * BATCH, textAt = flagsAt + BATCH;

@@ -56,9 +56,11 @@ export function load(source, options = {}) {
     return new RoostError('UNSUPPORTED', `${what} is not in roost-filter/${removes ? 'removal' : 'core'}; import it from ${where}`);
   }
 
-  // Before a change, where the last writer wins.
+  // Before a change, where the last writer wins, and before its keys are placed: a clock that a program has set may call, or free.
   function tellTime(cell) {
-    if (cell.timed && cell.handle !== 0) calls.filter_set_time(cell.handle, 1000 * Date.now());
+    if (!cell.timed) return;
+    const time = 1000 * Date.now();
+    roost.call('filter_set_time', live(cell).handle, time);
   }
 
   // ---- what is told about an object, by its address: a class that extends Filter may have calls of its own ---------------------------
@@ -125,10 +127,11 @@ export function load(source, options = {}) {
   // What this file asks of its own objects, and of no others. As static methods they could be called, and replaced, by programs.
   let cellOf, replicaOf, timedOf, sessionOf;
 
-  function change(cell, call, key, size = roost.place(key)) {
+  // `placed` is the size of the key where it is placed already.
+  function change(cell, call, key, placed = -1) {
     if (roost.broken) throw roost.broken;
     tellTime(cell);
-    const { handle } = cell;
+    const size = placed < 0 ? roost.place(key) : placed, { handle } = cell;
     let returned;
     try {
       returned = handle === 0 ? 0 : call(handle, roost.placedAt, size);
@@ -345,13 +348,12 @@ export function load(source, options = {}) {
   function changeMany(cell, name, keys, ...more) {
     let done = 0, changed = 0;
     const use = (at, flags, count) => {
-      tellTime(live(cell));
-      const status = roost.call(name, cell.at, at, flags, count, ...more);
+      const status = roost.call(name, live(cell).at, at, flags, count, ...more);
       done += roost.result(0);
       changed += roost.result(1);
-      if (status !== 0) throw refusal(cell.at, status);
+      if (status !== 0) throw refusal(live(cell).at, status);
     };
-    roost.inBatches(keys, use, (error) => Object.assign(error, { done, changed }));
+    roost.inBatches(keys, use, (error) => Object.assign(error, { done, changed }), () => tellTime(cell));
     return changed;
   }
 
@@ -390,8 +392,10 @@ export function load(source, options = {}) {
 
     // These two are called most: as `change` and `look`, with what is rare left to them.
     add(key) {
-      const size = roost.place(key), { handle, timed } = this.#cell;
-      if (handle === 0 || timed || roost.placedAt !== keyAt || roost.broken !== null) return change(this.#cell, filter_add, key, size);
+      const { timed } = this.#cell;
+      if (timed) return change(this.#cell, filter_add, key);
+      const size = roost.place(key), { handle } = this.#cell;
+      if (handle === 0 || roost.placedAt !== keyAt || roost.broken !== null) return change(this.#cell, filter_add, key, size);
       let returned;
       try {
         returned = filter_add(handle, keyAt, size);

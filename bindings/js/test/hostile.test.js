@@ -387,6 +387,29 @@ test('constructors and fromBytes that fail part-way lose no memory', () => {
   }
 });
 
+test('a clock that calls or frees in the middle of a call changes no key and loses nothing', beyondCore, () => {
+  const own = fresh(), { now } = Date, timed = () => new own.Filter({ kind: 'orcuckoo', semantics: 'last-writer-wins' }), long = 'w'.repeat(40000);
+  const other = new own.Filter({ capacity: 1000 });
+  let filter = timed();
+  const withClock = (tell, act) => { Date.now = tell; try { return act(); } finally { Date.now = now; } };
+  const calling = () => { for (const key of ['other', long]) other.add(key); other.addMany(['x', 'y']); return now(); };
+  for (const key of ['swift', 'ü'.repeat(30), long]) {
+    assert.equal(withClock(calling, () => filter.add(key)), true);
+    assert.equal(withClock(calling, () => filter.addMany([key, `${key}-2`])), 1);
+    assert.deepEqual(filter.hasMany([key, `${key}-2`, 'other', 'y']), [true, true, false, false]);
+    assert.equal(withClock(calling, () => filter.delete(key)), true);
+    assert.deepEqual(filter.hasMany([key, `${key}-2`]), [false, true]);
+  }
+  const freeing = () => { filter.free(); return now(); }, odd = () => ({ valueOf: freeing });
+  for (const tell of [freeing, odd])
+    for (const act of [() => filter.add('a'), () => filter.add(long), () => filter.delete('a'), () => filter.addMany(['a', long]), () => filter.deleteMany(['a'])]) {
+      filter = timed();
+      filter.addMany(names(50));
+      assert.throws(() => withClock(tell, act), { code: 'FREED' }, String(act));
+    }
+  assertUsable(own);
+});
+
 test('without FinalizationRegistry there is free()', () => {
   const registry = globalThis.FinalizationRegistry;
   globalThis.FinalizationRegistry = undefined;
