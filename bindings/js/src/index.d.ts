@@ -123,13 +123,13 @@ export interface SyncResult {
   received: number;
 }
 
-/** What filters, windows and counters have in common. */
-declare abstract class Replica {
+/** What filters, windows and counters have in common; `Kind` is which of them, whatever class of the program extends it. */
+declare abstract class Replica<Kind> {
   /** Merges a filter, its bytes, a delta or a file of the program; whether anything was new. */
-  merge(other: this | Uint8Array): boolean;
-  compare(other: this): 'equal' | 'before' | 'after' | 'concurrent';
-  leq(other: this): boolean;
-  equals(other: this): boolean;
+  merge(other: Kind | Uint8Array): boolean;
+  compare(other: Kind): 'equal' | 'before' | 'after' | 'concurrent';
+  leq(other: Kind): boolean;
+  equals(other: Kind): boolean;
   /** About how many keys there are. */
   readonly size: number;
   /** 32 hexadecimal digits, as the program prints them. */
@@ -152,7 +152,7 @@ declare abstract class Replica {
   [Symbol.dispose](): void;
 }
 
-export class Filter extends Replica {
+export class Filter extends Replica<Filter> {
   constructor(options?: FilterOptions);
   /** Of a class that extends this one: an object of it, whose constructor is not called. */
   static fromBytes<Kind>(this: { prototype: Kind }, bytes: Uint8Array, options?: { replica?: Uint8Array | null }): Kind;
@@ -171,7 +171,7 @@ export class Filter extends Replica {
   count(key: Key): number;
 }
 
-export class Window extends Replica {
+export class Window extends Replica<Window> {
   constructor(options: WindowOptions);
   /** Of a class that extends this one: an object of it, whose constructor is not called. */
   static fromBytes<Kind>(this: { prototype: Kind }, bytes: Uint8Array, options?: { replica?: Uint8Array | null }): Kind;
@@ -184,7 +184,7 @@ export class Window extends Replica {
   info(): WindowInfo;
 }
 
-export class Counter extends Replica {
+export class Counter extends Replica<Counter> {
   constructor(options: WindowOptions);
   /** Of a class that extends this one: an object of it, whose constructor is not called. */
   static fromBytes<Kind>(this: { prototype: Kind }, bytes: Uint8Array, options?: { replica?: Uint8Array | null }): Kind;
@@ -219,7 +219,7 @@ export class Reconciliation {
 }
 
 /** Syncs two filters of one program. */
-export function sync<Kind extends Replica>(here: Kind, there: Kind, memory?: Uint8Array | null): SyncResult & { memory: Bytes };
+export function sync<Kind>(here: Replica<Kind>, there: Replica<Kind>, memory?: Uint8Array | null): SyncResult & { memory: Bytes };
 
 /** Finds which keys two sides lack; `first` is the first message of the other side. */
 export function reconcile(keys: Keys, options?: { method?: 'auto' | 'riblt' | 'dbf' | 'ccf-query' | 'ccf-decode'; multiset?: boolean; first?: Uint8Array | null }): Reconciliation;

@@ -33,6 +33,10 @@ window.addMany(['a'], Date.now());
 window.trustUntil(null);
 class Birds extends Filter { sing() { return 'song'; } }
 const song: string = Birds.fromBytes(filter.toBytes()).sing() + new Birds().clone().sing();
+class Bees extends Filter { hum() { return 'hum'; } }
+const birds = new Birds(), bees = new Bees(); // of any class that extends Filter, with any other
+const merged: boolean = birds.merge(filter) || filter.merge(birds) || birds.merge(bees) || birds.leq(filter) || bees.equals(birds) || birds.compare(bees) === 'equal';
+sync(birds, filter).equal || sync(birds, bees).equal;
 const windowInfo: WindowInfo = Window.fromBytes(window.toBytes()).info();
 const counter = new Counter({ window: 60 });
 const { applied, value }: { applied: boolean; value: number | bigint } = counter.increment('id', 5n, new Date());
@@ -93,6 +97,10 @@ new Filter({ kind: 'quotient' });
 new Window({});
 // @ts-expect-error: filters merge with filters
 filter.merge(window);
+// @ts-expect-error: also those of a class that extends Filter
+birds.merge(window);
+// @ts-expect-error: and are compared with filters
+birds.compare(counter);
 // @ts-expect-error: windows merge with windows
 window.merge(counter);
 // @ts-expect-error: bytes, not text
@@ -116,4 +124,4 @@ import('roost-filter').then((all) => all.Replica);
 // @ts-expect-error: internal
 filter.change;
 
-export { count, found, was, order, same, bytes, cursor, digest, seen, applied, value, total, slots, result, both, exact, used };
+export { count, found, was, order, same, merged, bytes, cursor, digest, seen, applied, value, total, slots, result, both, exact, used };
