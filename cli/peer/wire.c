@@ -38,6 +38,14 @@ static bool may_send(const struct wire *wire)
     return !(ends[1].revents & POLLIN);
 }
 
+static size_t bytes_left(const struct iovec *parts, int count)
+{
+    size_t left = 0;
+    for (int i = 0; i < count; i++)
+        left += parts[i].iov_len;
+    return left;
+}
+
 static void skip(struct iovec *parts, int count, size_t written)
 {
     for (int i = 0; i < count; i++) {
@@ -51,7 +59,7 @@ static void skip(struct iovec *parts, int count, size_t written)
 /* If the peer sends out of turn this ends early, and the next receive shows what the peer is. */
 static enum wire_result send_all(struct wire *wire, struct iovec *parts, int count)
 {
-    while (parts[count - 1].iov_len > 0) {
+    while (bytes_left(parts, count) > 0) {
         if (interrupted())
             return WIRE_FAILED;
         if (!may_send(wire))
