@@ -187,14 +187,14 @@ static void print_json(const struct facts *facts)
 
 static void print_bloom(const struct facts *facts, const char *entries, const char *load)
 {
-    char bits[COUNT_ROOM];
-    format_count(bits, facts->info.bits);
-    printf(LABEL "%s, %s: %s bits", "kind", facts->config->scalable ? "scalable bloom" : "bloom",
+    char bits[THINGS_ROOM];
+    format_things(bits, facts->info.bits, "bit");
+    printf(LABEL "%s, %s: %s", "kind", facts->config->scalable ? "scalable bloom" : "bloom",
            layout_name(facts->config->layout), bits);
     if (!facts->config->scalable)
         printf(", %u for each key", facts->info.probes);
     printf("\n");
-    printf(LABEL "%s bits set, %s\n", "load", entries, load);
+    printf(LABEL "%s set, %s\n", "load", entries, load);
 }
 
 static void print_prefixes(const struct facts *facts)
@@ -210,20 +210,20 @@ static void print_prefixes(const struct facts *facts)
 
 static void print_cuckoo(const struct facts *facts, const char *entries, const char *load)
 {
-    char buckets[COUNT_ROOM];
+    char buckets[THINGS_ROOM];
     if (has_prefixes(facts)) {
         print_prefixes(facts);
-        printf(LABEL "%s prefixes, %s of the slots\n", "load", entries, load);
+        printf(LABEL "%s, %s of the slots\n", "load", entries, load);
         return;
     }
-    format_count(buckets, facts->info.buckets);
-    printf(LABEL "%s%s%s: %s buckets of %u, ", "kind", facts->config->scalable ? "scalable " : "",
+    format_things(buckets, facts->info.buckets, "bucket");
+    printf(LABEL "%s%s%s: %s of %u, ", "kind", facts->config->scalable ? "scalable " : "",
            kind_name(facts->config->kind), facts->config->multiset ? ", a multiset" : "", buckets,
            facts->config->bucket_size);
     if (facts->config->kind == ROOST_ORCUCKOO)
         printf("entries of %u bits, ", facts->config->entry_bits);
     printf("fingerprints of %u bits%s\n", facts->config->fingerprint_bits, facts->config->scalable ? " or more" : "");
-    printf(LABEL "%s entries, %s of the slots; %llu overflowed\n", "load", entries, load,
+    printf(LABEL "%s, %s of the slots; %llu overflowed\n", "load", entries, load,
            (unsigned long long)facts->info.overflow);
 }
 
@@ -240,14 +240,14 @@ static void print_window(const struct facts *facts, const char *entries, const c
         printf(LABEL "%s, growing: %u bits of each hash\n", "kind", kind_name(facts->config->kind),
                facts->config->fingerprint_bits);
         printf(LABEL "%s, in slots of %s; %u at present\n", "window", promised, slot, window.slots);
-        printf(LABEL "%s entries, %s of the places\n", "load", entries, load);
+        printf(LABEL "%s, %s of the places\n", "load", entries, load);
         return;
     }
     printf(LABEL "%s, %s: slots of %s bits, %u for each key\n", "kind", kind_name(facts->config->kind),
            layout_name(facts->config->layout), bits, facts->info.probes);
     printf(LABEL "%s, in slots of %s; %u at present, the shortest %s\n", "window", promised, slot, window.slots,
            shortest);
-    printf(LABEL "%s bits set, %s\n", "load", entries, load);
+    printf(LABEL "%s set, %s\n", "load", entries, load);
 }
 
 static void print_value(const struct facts *facts)
@@ -262,10 +262,19 @@ static void print_value(const struct facts *facts)
     printf(LABEL "%s\n", "actor", facts->actor[0] ? facts->actor : "none yet");
 }
 
+static const char *entry_name(const struct facts *facts)
+{
+    if (knows_time(facts))
+        return facts->config->scalable ? "entry" : "bit";
+    if (facts->config->kind == ROOST_BLOOM)
+        return "bit";
+    return has_prefixes(facts) ? "prefix" : "entry";
+}
+
 static void print_shape(const struct facts *facts)
 {
-    char entries[COUNT_ROOM], load[NUMBER_ROOM];
-    format_count(entries, facts->info.entries);
+    char entries[THINGS_ROOM], load[NUMBER_ROOM];
+    format_things(entries, facts->info.entries, entry_name(facts));
     format_percent(load, facts->info.load, 3);
     if (knows_time(facts))
         print_window(facts, entries, load);

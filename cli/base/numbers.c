@@ -209,8 +209,16 @@ void format_count(char text[COUNT_ROOM], uint64_t count)
 void format_things(char text[THINGS_ROOM], uint64_t count, const char *thing)
 {
     char number[COUNT_ROOM];
+    size_t stem = strlen(thing);
+    const char *ending = "s";
     format_count(number, count);
-    snprintf(text, THINGS_ROOM, "%s %s%s", number, thing, count == 1 ? "" : "s");
+    if (count == 1)
+        ending = "";
+    else if (thing[stem - 1] == 'x')
+        ending = "es";
+    else if (thing[stem - 1] == 'y' && !strchr("aeiou", thing[stem - 2]))
+        ending = "ies", stem--;
+    snprintf(text, THINGS_ROOM, "%s %.*s%s", number, (int)stem, thing, ending);
 }
 
 void format_duration(char text[COUNT_ROOM], uint64_t microseconds)

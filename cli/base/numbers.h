@@ -32,7 +32,7 @@ void format_count(char text[COUNT_ROOM], uint64_t count);
 
 #define THINGS_ROOM 64
 
-/* 1 key; 1,234 keys */
+/* 1 key; 1,234 keys, entries or prefixes */
 void format_things(char text[THINGS_ROOM], uint64_t count, const char *thing);
 
 /* 90 s, 1.5 h: from microseconds, in the largest unit that gives 1 or more. */

@@ -46,20 +46,20 @@ static void print_digests(const struct demo_figures *figures, const struct demo 
 
 static void print_losses(const struct demo_figures *figures, const struct demo *demo)
 {
-    char lost[COUNT_ROOM], elements[COUNT_ROOM];
+    char lost[COUNT_ROOM], elements[THINGS_ROOM];
     format_count(lost, figures->lost);
-    format_count(elements, elements_alive(&demo->elements));
-    printf(LABEL "%s (%s elements looked up at each of %u replicas)\n", "lost", lost, elements, demo->replicas.count);
+    format_things(elements, elements_alive(&demo->elements), "element");
+    printf(LABEL "%s (%s looked up at each of %u replicas)\n", "lost", lost, elements, demo->replicas.count);
 }
 
 static void print_removals(const struct demo_figures *figures, const struct demo *demo)
 {
-    char back[COUNT_ROOM], removed[COUNT_ROOM], lost[COUNT_ROOM], again[COUNT_ROOM];
+    char back[COUNT_ROOM], removed[THINGS_ROOM], lost[COUNT_ROOM], again[COUNT_ROOM];
     format_count(back, figures->came_back);
-    format_count(removed, demo->elements.counts[REMOVED]);
+    format_things(removed, demo->elements.counts[REMOVED], "removed element");
     format_count(lost, figures->re_adds_lost);
     format_count(again, demo->elements.counts[ADDED_AGAIN]);
-    printf(LABEL "%s (%s removed elements looked up at each)\n", "came back", back, removed);
+    printf(LABEL "%s (%s looked up at each)\n", "came back", back, removed);
     printf(LABEL "%s (%s removed on one side, re-added on the other)\n", "re-adds lost", lost, again);
 }
 

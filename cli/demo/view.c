@@ -129,14 +129,14 @@ static void draw_bar(const struct demo_view *view, int colour, double held, doub
 
 static void draw_title(struct demo_view *view, const struct demo *demo)
 {
-    char capacity[COUNT_ROOM], rate[NUMBER_ROOM], loss[NUMBER_ROOM], doubling[NUMBER_ROOM];
-    format_count(capacity, demo->config.capacity);
+    char capacity[THINGS_ROOM], rate[NUMBER_ROOM], loss[NUMBER_ROOM], doubling[NUMBER_ROOM];
+    format_things(capacity, demo->config.capacity, "element");
     format_percent(rate, demo->config.fpr, 3);
     format_percent(loss, demo->network.loss, 3);
     format_percent(doubling, demo->network.doubling, 3);
     print_coloured(view, BOLD, " %s, %u replicas, a bad network", demo->act->title, demo->replicas.count);
     end_line(view);
-    printf(" created for %s elements and %s false positives", capacity, rate);
+    printf(" created for %s and %s false positives", capacity, rate);
     end_line(view);
     printf(" %s of messages are lost, %s doubled, all delayed by 1 to %u ticks", loss, doubling,
            demo->network.longest_delay);
@@ -267,12 +267,12 @@ static void print_groups(const struct demo *demo, const struct replica_state *st
 void demo_view_round(const struct demo_view *view, const struct demo *demo)
 {
     struct replica_state states[MOST_REPLICAS];
-    char elements[COUNT_ROOM];
+    char elements[THINGS_ROOM];
     if (view->silent || view->live)
         return;
     uint32_t groups = demo_compare_states(demo, states);
-    format_count(elements, elements_alive(&demo->elements));
-    printf("tick %4llu %9s elements  agree:", (unsigned long long)demo->network.now, elements);
+    format_things(elements, elements_alive(&demo->elements), "element");
+    printf("tick %4llu %18s  agree:", (unsigned long long)demo->network.now, elements);
     print_groups(demo, states, groups);
     printf("  (%s)\n", demo->act->rounds[demo->round].title);
     fflush(stdout);

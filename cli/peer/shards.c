@@ -38,6 +38,7 @@ bool shards_options_fit(const struct shards_options *options, const char *operan
 
 #include "cli/base/interrupt.h"
 #include "cli/base/kinds.h"
+#include "cli/base/numbers.h"
 #include "client/deployment.h"
 #include "client/event_loop.h"
 #include "client/reply_fields.h"
@@ -511,17 +512,19 @@ static bool is_a_filter(const struct shards *shards, const struct shards_facts *
 
 static bool complain_of_missing(const struct shards *shards, const struct shards_facts *facts)
 {
+    char present[THINGS_ROOM];
+    format_things(present, facts->shards, "key");
     if (facts->first_missing == facts->shards && facts->inserted > 0)
-        return complain(
-            shards->name,
-            "has %llu keys, and not %zu: give --shards %llu; or, if the others were lost, create them with roost "
-            "create --force and add all elements again",
-            (unsigned long long)facts->shards, shards->count, (unsigned long long)facts->shards);
+        return complain(shards->name,
+                        "has %s, and not %zu: give --shards %llu; or, if the others were lost, create them with roost "
+                        "create --force and add all elements again",
+                        present, shards->count, (unsigned long long)facts->shards);
     return complain(
         shards->name,
-        "%llu of its %zu keys are missing, with the elements that were in them: create them with roost create%s, "
+        "%llu of its %zu keys %s missing, with the elements that were in them: create them with roost create%s, "
         "and add all elements again",
-        (unsigned long long)facts->missing, shards->count, facts->inserted > 0 ? " --force" : "");
+        (unsigned long long)facts->missing, shards->count, facts->missing == 1 ? "is" : "are",
+        facts->inserted > 0 ? " --force" : "");
 }
 
 bool shards_look_at_all(struct shards *shards, struct shards_facts *facts, bool whole)

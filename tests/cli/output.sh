@@ -160,4 +160,15 @@ fi
 [ ! -s "$output/err" ]
 verdict "where there is no terminal there is no progress"
 
+# ---- one of a thing ---------------------------------------------------------------------------------------------------------
+
+"$ROOST" create one-cuckoo --capacity 1 --kind cuckoo
+"$ROOST" create one-bloom --capacity 1 --layout classic --fpr 0.9
+"$ROOST" create one-prefix
+for file in one-cuckoo one-bloom one-prefix; do "$ROOST" add $file swift; done
+"$ROOST" window add one-window --window 10s swift
+is "one thing is none of several" "1 bit set, |1 bucket of 4|1 entry, |1 prefix, |1 entry, " \
+    "$(for file in one-*; do "$ROOST" info $file; done | grep -oE '\b1 (bucket of 4|(bit set|entry|prefix), )' | paste -sd'|')"
+is "nor is an element of the demo" 0 "$("$ROOST" demo --kind bloom --fast --elements 1 --replicas 2 --seed 1 | grep -cE "\b1 elements")"
+
 finish
