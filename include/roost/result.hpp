@@ -10,6 +10,7 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -270,18 +271,42 @@ struct Chunk<Iterator, std::enable_if_t<std::is_base_of_v<std::forward_iterator_
     : std::integral_constant<std::size_t, 256> {
 };
 
-/* Where a range-based for loop begins: with a member or an array, otherwise with a begin() beside the class. */
-template <typename Keys> auto begin_of(Keys &keys, int) -> decltype(std::begin(keys));
-template <typename Keys> auto begin_of(Keys &keys, long) -> decltype(begin(keys));
+/* Where a range-based for loop begins and ends: with a member or an array, otherwise with a begin() beside the class. */
+template <typename Keys> auto begin_of(Keys &keys, int) -> decltype(std::begin(keys))
+{
+    return std::begin(keys);
+}
+template <typename Keys> auto begin_of(Keys &keys, long) -> decltype(begin(keys))
+{
+    return begin(keys);
+}
+template <typename Keys> auto end_of(Keys &keys, int) -> decltype(std::end(keys))
+{
+    return std::end(keys);
+}
+template <typename Keys> auto end_of(Keys &keys, long) -> decltype(end(keys))
+{
+    return end(keys);
+}
 template <typename Keys> constexpr std::size_t chunk_of = Chunk<decltype(begin_of(std::declval<Keys &>(), 0))>::value;
+
+/* Iterators such as those of boost::tokenizer have the key in themselves, although they say that references stay. */
+template <typename Iterator, typename Key> bool is_within(const Iterator &iterator, const Key &key) noexcept
+{
+    return reinterpret_cast<std::uintptr_t>(std::addressof(key)) -
+               reinterpret_cast<std::uintptr_t>(std::addressof(iterator)) <
+           sizeof(Iterator);
+}
 
 template <typename Keys, typename Use> void in_chunks(Keys &keys, Use use)
 {
     roost_bytes chunk[chunk_of<Keys>];
     std::size_t count = 0;
-    for (auto &&key : keys) {
+    auto end = end_of(keys, 0);
+    for (auto iterator = begin_of(keys, 0); iterator != end; ++iterator) {
+        auto &&key = *iterator;
         chunk[count++] = Bytes(key);
-        if (count == chunk_of<Keys>) {
+        if (count == chunk_of<Keys> || is_within(iterator, key)) {
             if (!use(chunk, count))
                 return;
             count = 0;

@@ -254,12 +254,48 @@ struct Numbers {
     }
 };
 
+/* Iterators that call themselves forward iterators, and have the key in themselves, as those of boost::tokenizer. */
+struct Tokens {
+    struct Iterator : Numbers::Iterator {
+        using iterator_category = std::forward_iterator_tag;
+        using reference = const std::string &;
+        explicit Iterator(int begin) : Numbers::Iterator{begin}
+        {
+        }
+        const std::string &operator*() const
+        {
+            return key;
+        }
+        Iterator &operator++()
+        {
+            at++;
+            key = Numbers::Iterator::operator*();
+            return *this;
+        }
+        std::string key = Numbers::Iterator::operator*();
+    };
+    int count;
+    Iterator begin() const
+    {
+        return Iterator(0);
+    }
+    Iterator end() const
+    {
+        return Iterator(count);
+    }
+};
+
 static void test_ranges_that_do_not_stay()
 {
     roost::Filter filter = removable();
     auto batch = filter.add_many(Numbers{300});
     CHECK(batch && batch->done == 300 && batch->changed == 300);
     CHECK(filter.contains("a number that is longer than a short string 0") && filter.contains(*Numbers::Iterator{299}));
+    roost::Filter tokens = removable();
+    batch = tokens.add_many(Tokens{300});
+    CHECK(batch && batch->done == 300 && batch->changed == 300);
+    const std::vector<bool> found = tokens.contains_many(Tokens{301});
+    CHECK(std::count(found.begin(), found.end(), true) == 300);
 }
 
 #if defined(__cpp_exceptions)
