@@ -7,6 +7,7 @@ expect_none() { # description, then a command that prints offenders
 }
 tests/includes || fail=1
 tests/documented || fail=1
+tests/figures || fail=1
 if command -v doxygen >/dev/null; then
     folder=$(mktemp -d)
     expect_none "Doxygen has no warnings" bash -c "(cat docs/Doxyfile; echo OUTPUT_DIRECTORY=$folder) | doxygen - 2>&1"
