@@ -138,6 +138,9 @@ class Bytes
     template <typename Value>
     static constexpr bool is_raw =
         std::is_same_v<Value, std::byte> || std::is_same_v<Value, unsigned char> || std::is_same_v<Value, signed char>;
+    /* char8_t, which C++17 does not have */
+    template <typename Value>
+    static constexpr bool is_utf8 = is_byte<Value> && !std::is_same_v<Value, char> && !is_raw<Value>;
     template <typename Pointer>
     static constexpr bool leads_to_bytes =
         std::is_convertible_v<Pointer, const void *> &&is_byte<std::remove_cv_t<std::remove_pointer_t<Pointer>>>;
@@ -147,6 +150,10 @@ class Bytes
     constexpr Bytes(const void *data, std::size_t size) noexcept : data_(data), size_(size) {}
     constexpr Bytes(roost_bytes bytes) noexcept : Bytes(bytes.data, bytes.size) {}
     Bytes(const char *text) noexcept : Bytes(text, text ? std::strlen(text) : 0) {}
+    template <typename Value, std::enable_if_t<is_utf8<Value>, int> = 0>
+    Bytes(const Value *text) noexcept : Bytes(reinterpret_cast<const char *>(text))
+    {
+    }
     Bytes(std::nullptr_t) = delete;
     template <typename Value, std::size_t size, std::enable_if_t<is_raw<Value>, int> = 0>
     constexpr Bytes(const Value (&bytes)[size]) noexcept : Bytes(bytes, size)

@@ -44,6 +44,13 @@ void test_spans_and_views();
 #include <span>
 #include <sstream>
 
+static void test_utf8()
+{
+    roost::Filter filter = removable();
+    CHECK(filter.add(u8"swift") && filter.contains("swift") && filter.contains(std::u8string_view(u8"swift")));
+    CHECK(!std::is_convertible_v<std::nullptr_t, roost::Bytes>);
+}
+
 static void test_spans()
 {
     roost::Filter filter = removable();
@@ -71,6 +78,7 @@ static void test_views()
 
 void test_spans_and_views()
 {
+    test_utf8();
     test_spans();
     test_views();
 }
