@@ -56,15 +56,16 @@ macros() { # of a file, sorted
 }
 more_macros() { LC_ALL=C comm -13 <(macros "$folder/standard.cpp") <(macros "$folder/header.cpp") | grep -v '^ROOST_' | { ! grep .; }; }
 printf '#include <roost.hpp>\n' >"$folder/header.cpp"
-# They are in the way of a header that calls std::min(a, b).
-printf '#define min(a, b) ((a) < (b) ? (a) : (b))\n#define max(a, b) ((a) > (b) ? (a) : (b))\n' >"$folder/windows.h"
+# They are in the way of a header that calls std::min(a, b), or has members of these names.
+printf '#define min(a, b) ((a) < (b) ? (a) : (b))\n#define max(a, b) ((a) > (b) ? (a) : (b))\n' >"$folder/foreign.h"
+printf '#define slots\n#define signals public\n#define emit\n#define foreach for\n#define near\n#define far\n#define small char\n' >>"$folder/foreign.h"
 sed -n 's/^#include </&/p' include/roost.hpp include/roost/*.h include/roost/*.hpp >"$folder/standard.cpp"
 
 for compiler in g++ clang++; do
     has $compiler || { echo "skipped: there is no $compiler"; continue; }
     check "$compiler: no macros but ROOST_*" more_macros
-    cat "$folder/standard.cpp" "$folder/windows.h" "$folder/header.cpp" >"$folder/windows.cpp"
-    check "$compiler: roost.hpp behind the macros of windows.h" $compiler -std=c++17 -Iinclude -fsyntax-only "$folder/windows.cpp"
+    cat "$folder/standard.cpp" "$folder/foreign.h" "$folder/header.cpp" >"$folder/foreign.cpp"
+    check "$compiler: roost.hpp behind the macros of windows.h and Qt" $compiler -std=c++17 $warnings -Iinclude -fsyntax-only "$folder/foreign.cpp"
     ! is_long || for standard in c++17 c++20 c++2b; do
         for options in "" -fno-exceptions -fno-rtti; do reads $compiler "-std=$standard $options"; done
     done

@@ -93,7 +93,9 @@ ROOST_API bool roost_window_contains_hash(const roost_filter *window, roost_hash
  */
 ROOST_API void roost_window_set_latest(roost_filter *window, uint64_t latest);
 
-/* What is known about a window; times and durations in microseconds. */
+/* What is known about a window; times and durations in microseconds. Qt has a macro `slots`. */
+#pragma push_macro("slots")
+#undef slots
 typedef struct roost_window_info {
     uint64_t window;        /* how long elements stay at least: no less than the configuration says */
     uint64_t slot;          /* t: how long a slot is at most */
@@ -102,6 +104,7 @@ typedef struct roost_window_info {
     uint64_t oldest;        /* where the oldest slot begins; 0 where there is none */
     uint64_t newest;        /* where the newest slot begins */
 } roost_window_info;
+#pragma pop_macro("slots")
 
 /* Fills `*info` with the slots of a window. */
 ROOST_API void roost_window_get_info(const roost_filter *window, roost_window_info *info);
