@@ -54,8 +54,8 @@ static const struct option options[] = {
      .type = OPTION_CHOICE,
      .place = &settings.kind,
      .value = "KIND",
-     .help = "bloom: fastest, never full (default with --capacity)\ncuckoo: smaller, refuses keys once its table is "
-             "full; the best one that grows (default without --capacity)\norcuckoo: keys can be removed again",
+     .help = "bloom: fastest, never full (default for a fixed size)\ncuckoo: smaller, refuses keys once its table is "
+             "full; the best one that grows (default for filters that grow)\norcuckoo: keys can be removed again",
      .choices = kind_names},
     {.name = "layout",
      .type = OPTION_CHOICE,

@@ -40,6 +40,10 @@ default_growth() {
 wanted="(default $(default_growth bloom))"
 is "cuckoo filters grow like Bloom filters" "$(default_growth cuckoo) $(default_growth orcuckoo)" "$(default_growth bloom) $(default_growth bloom)"
 is "the help knows the default of --growth" 1 "$("$ROOST" help create | tr -s ' \n' ' ' | grep -cF "$wanted")"
+kind_of() { "$ROOST" create made "$@" && field made kind; rm -f made; }
+is "the help knows the kind of a fixed size" "bloom: fastest, never full (default for a fixed size)" \
+    "$("$ROOST" help create | grep -oF "$(kind_of --capacity 10): fastest, never full (default for a fixed size)")"
+is "and that of filters that grow" "cuckoo cuckoo" "$(kind_of) $(kind_of --capacity 10 --scalable)"
 is "the synopsis has the methods" 1 "$("$ROOST" help reconcile | grep -cF '[--method auto|riblt|dbf|ccf-query|ccf-decode]')"
 
 # ---- verbs ------------------------------------------------------------------------------------------------------------
