@@ -245,6 +245,39 @@ static const char *complete(struct creation *creation, char *text, size_t room)
     return text;
 }
 
+static bool is_power_up_to_8(uint32_t number)
+{
+    return number == 1 || number == 2 || number == 4 || number == 8;
+}
+
+/* Which option a configuration that the library refuses has wrong, as far as that is one. */
+static const char *refusal(const roost_config *config)
+{
+    const bool cuckoo = config->kind == ROOST_CUCKOO, orcuckoo = config->kind == ROOST_ORCUCKOO;
+    const uint32_t bits = config->fingerprint_bits, entry = config->entry_bits;
+    const struct {
+        bool wrong;
+        const char *text;
+    } rules[] = {
+        {config->multiset && !orcuckoo, "ERR MULTISET is for KIND orcuckoo"},
+        {(cuckoo || orcuckoo) && !is_power_up_to_8(config->bucket_size), "ERR BUCKET must be 1, 2, 4 or 8"},
+        {config->growth && !is_power_up_to_8(config->growth), "ERR GROWTH must be 1, 2, 4 or 8"},
+        {config->schedule == ROOST_GENTLE && !cuckoo && !orcuckoo,
+         "ERR SCHEDULE gentle is for KIND cuckoo and orcuckoo"},
+        {entry && entry != 32 && entry != 64, "ERR ENTRY must be 32 or 64"},
+        {orcuckoo && entry == 32 && !config->multiset, "ERR ENTRY 32 is for MULTISET"},
+        {bits && !cuckoo && !orcuckoo, "ERR BITS is for KIND cuckoo and orcuckoo"},
+        {cuckoo && bits && bits < 4, "ERR BITS must be from 4 to 32"},
+        {orcuckoo && entry == 32 && bits != 8, "ERR BITS must be 8 with ENTRY 32"},
+        {orcuckoo && bits && (bits < (config->multiset ? 8 : 16) || bits > 28),
+         "ERR BITS must be from 16 to 28 for KIND orcuckoo, from 8 with MULTISET"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].wrong)
+            return rules[i].text;
+    return "ERR these options do not go together";
+}
+
 int create_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct target target;
@@ -267,7 +300,7 @@ int create_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         target_changed(&target, "roost.create");
     target_close(&target);
     if (status == ROOST_INVALID)
-        return RedisModule_ReplyWithError(ctx, "ERR these options do not go together");
+        return RedisModule_ReplyWithError(ctx, refusal(&creation.config));
     return status == ROOST_OK ? reply_ok(ctx) : reply_status(ctx, status);
 }
 

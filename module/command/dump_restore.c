@@ -24,7 +24,7 @@ int restore_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     return load_chunk(ctx, argv, argc,
                       &(struct load_errors){.number = "ERR invalid iterator",
-                                            .position = "ERR not the piece that is due here",
+                                            .position = "ERR not the chunk that comes next",
                                             .data = ERROR_BAD_DATA,
                                             .event = "roost.restore"});
 }

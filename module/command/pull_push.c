@@ -66,7 +66,7 @@ static const char *read_pull(struct pull *pull, RedisModuleString **argv, int ar
     pull->spans = RedisModule_Alloc(sizeof *pull->spans * (pull->count + 1));
     for (size_t i = 0; i < pull->count; i++)
         if (!read_span(&pull->spans[i], argv[3 + i]))
-            return "ERR invalid span";
+            return "ERR invalid range";
     return NULL;
 }
 

@@ -24,9 +24,10 @@
 static const char *add_error(const struct target *target, roost_status status)
 {
     (void)target;
-    return status == ROOST_FULL                                     ? "ERR the filter is full"
-           : status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE ? memory_error()
-                                                                    : "ERR no further actor can be had";
+    return status == ROOST_FULL ? "ERR the filter is full"
+           : status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE
+               ? memory_error()
+               : "ERR the filter has more writers than it can tell apart";
 }
 
 static int refuse_timed(struct target *target)

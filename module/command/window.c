@@ -25,7 +25,7 @@
 #define ERROR_ID              "ERR the id must have from 1 to 65536 bytes"
 #define ERROR_AMOUNT          "ERR value is not an integer or out of range"
 #define ERROR_OVERFLOW        "ERR increment or decrement would overflow"
-#define ERROR_NO_INTEGER      "ERR what was counted apart does not fit into 64 bits together"
+#define ERROR_NO_INTEGER      "ERR the sum over all replicas does not fit into 64 bits"
 #define ERROR_FULL            "ERR the key is full: one more item would break its promised rate"
 #define REFUSAL               "ERR these options do not go together"
 #define ARGUMENTS_WITH_WINDOW 5
@@ -71,7 +71,7 @@ static const char *error_of(const struct target *target, roost_status status)
            : status == ROOST_OVERFLOW ? ERROR_OVERFLOW
            : wants_memory(status)     ? memory_error()
            : status == ROOST_FULL     ? ERROR_FULL
-                                      : "ERR no further actor can be had";
+                                      : "ERR the filter has more writers than it can tell apart";
 }
 
 /* Whether granted memory may be used because the limit is reached. */

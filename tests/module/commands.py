@@ -474,9 +474,17 @@ def test_options_of_create():
                         "KIND orcuckoo CAPACITY 10 SEMANTICS last-writer-wins"):
             assert "SEMANTICS other than add-wins are for KIND orcuckoo" in s.error("ROOST.CREATE", "other", *options.split())
         assert "must be add-wins, remove-wins or" in s.error("ROOST.CREATE", "other", "KIND", "orcuckoo", "SEMANTICS", "mine")
-        for options in ("CAPACITY 0", "CAPACITY 10 FPR 2", "KIND cuckoo CAPACITY 10 MULTISET", "CAPACITY 10 WHAT", "CAPACITY",
-                        "KIND orcuckoo ENTRY 32 CAPACITY 10", "CAPACITY 10 GROWTH 3 SCALABLE"):
+        for options in "CAPACITY 0", "CAPACITY 10 FPR 2", "CAPACITY 10 WHAT", "CAPACITY":
             s.error("ROOST.CREATE", "other", *options.split())
+        for options, text in (("MULTISET", "MULTISET is for KIND orcuckoo"), ("KIND cuckoo CAPACITY 10 MULTISET", "MULTISET is for KIND orcuckoo"),
+                              ("CAPACITY 10 GROWTH 3 SCALABLE", "GROWTH must be 1, 2, 4 or 8"), ("BUCKET 3 KIND cuckoo CAPACITY 10", "BUCKET must be 1, 2, 4 or 8"),
+                              ("KIND bloom SCALABLE SCHEDULE gentle", "SCHEDULE gentle is for KIND cuckoo and orcuckoo"),
+                              ("KIND orcuckoo ENTRY 16 CAPACITY 10", "ENTRY must be 32 or 64"), ("KIND orcuckoo ENTRY 32 CAPACITY 10", "ENTRY 32 is for MULTISET"),
+                              ("KIND orcuckoo MULTISET ENTRY 32 BITS 12 CAPACITY 10", "BITS must be 8 with ENTRY 32"),
+                              ("BITS 8 CAPACITY 10", "BITS is for KIND cuckoo and orcuckoo"), ("BITS 3 KIND cuckoo CAPACITY 10", "BITS must be from 4 to 32"),
+                              ("BITS 8 KIND orcuckoo CAPACITY 10", "BITS must be from 16 to 28 for KIND orcuckoo, from 8 with MULTISET"),
+                              ("FPR 1e-30", "these options do not go together")):
+            assert s.error("ROOST.CREATE", "other", *options.split()) == text, (options, s.error("ROOST.CREATE", "other", *options.split()))
         info = dict(zip(*[iter(s("ROOST.INFO", "k", "FULL"))] * 2))
         assert info[b"kind"] == b"orcuckoo" and info[b"promise_holds"] == 1 and info[b"generation"] == 0
         keys = [str(i) for i in range(100)]  # added at three replicas, they are a hundred elements
