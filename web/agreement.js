@@ -1,5 +1,6 @@
 // Whether replicas are equal, and what keeps them from it.
 import { grouped, listed } from './dom.js';
+import { noun } from './simulation.js';
 
 // Replicas that are alive, in groups that reach each other, the largest first.
 function groupsOf(world) {
@@ -29,7 +30,7 @@ function lacking(world) {
 
 function lackingText(world) {
   const count = lacking(world), what = { remove: 'change', window: 'change', counter: 'operation' }[world.mode] ?? 'key';
-  if (count === 0) return 'The same keys everywhere; digests differ still.';
+  if (count === 0) return `The same ${noun(world)}s everywhere; digests differ still.`;
   return count === 1 ? `1 ${what} is not everywhere yet.` : `${grouped(count)} ${what}s are not everywhere yet.`;
 }
 

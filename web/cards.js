@@ -1,7 +1,7 @@
 // The cards of the replicas: digest, picture, typed keys and what can be done to them.
 import { $, agrees, colour, grouped, make, put, size, write } from './dom.js';
-import { UNIVERSE } from './simulation.js';
-import { chosenCell, forgetCell, makeInspectable, updateTip, PREFIXES } from './cells.js';
+import { UNIVERSE, noun } from './simulation.js';
+import { chosenCell, forgetCell, makeInspectable, updateTip, prefixes } from './cells.js';
 import { Pixels, drawPictures, readMarks, WIDTH, HEIGHT } from './pictures.js';
 
 let world, cards = [], pick, pictured;
@@ -28,7 +28,7 @@ function drawCard({ name, index }, act) {
   const digest = make(card, 'div', { class: 'digest' });
   make(digest, 'i');
   const text = make(digest, 'span'), same = make(digest, 'span', { class: 'same' });
-  const chips = make(card, 'div', { class: 'chips', role: 'toolbar', 'aria-orientation': 'vertical', 'aria-label': `Typed keys at ${name}` });
+  const chips = make(card, 'div', { class: 'chips', role: 'toolbar', 'aria-orientation': 'vertical', 'aria-label': `Typed ${noun(world)}s at ${name}` });
   chips.onkeydown = moveAmongChips;
   const canvas = make(card, 'canvas', { width: WIDTH, height: HEIGHT });
   if (world.mode === 'counter') put(canvas, 'role', 'img');
@@ -36,7 +36,7 @@ function drawCard({ name, index }, act) {
     for (const [attribute, value] of Object.entries({ role: 'slider', tabindex: 0, 'aria-valuemin': 0, 'aria-valuemax': UNIVERSE - 1, 'aria-valuenow': 0, 'aria-valuetext': 'arrow keys go from key to key' })) put(canvas, attribute, value);
     makeInspectable(canvas, redrawPictures);
   }
-  const caption = make(card, 'p', { class: 'caption', title: ['grow', 'reconcile'].includes(world.mode) ? '' : PREFIXES });
+  const caption = make(card, 'p', { class: 'caption', title: ['grow', 'reconcile'].includes(world.mode) ? '' : prefixes(world) });
   const bar = make(card, 'div', { class: 'bar' });
   const buttons = { kill: make(bar, 'button', {}, 'Kill'), backup: make(bar, 'button', {}, 'Back up'), restore: make(bar, 'button', {}, 'Restore') };
   for (const [what, button] of Object.entries(buttons)) button.onclick = () => act(what, index);

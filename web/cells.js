@@ -1,11 +1,11 @@
 // What the pictures of the cards mean: the legend, and which key a cell is.
 import { $, listed, make, put, write } from './dom.js';
-import { UNIVERSE, BEFORE, keyOf } from './simulation.js';
+import { UNIVERSE, BEFORE, keyOf, aNoun } from './simulation.js';
 import { cellAt, COLUMNS } from './pictures.js';
 
 // What the lower half of a picture shows.
 const DRAWN = { grow: 'the bits of the array that are set', remove: 'the prefixes', window: 'the prefixes, paler as they get older', counter: 'the prefixes of operations’ hashes', reconcile: `the ${BEFORE} keys that were there before, and the typed ones` };
-const PREFIXES = 'A prefix is the stored first bits of a key’s hash';
+const prefixes = (world) => `A prefix is the stored first bits of ${aNoun(world)}’s hash`;
 
 function drawLegend(world) {
   const legend = $('legend'), counter = world.mode === 'counter', entry = (paint, text) => {
@@ -20,8 +20,8 @@ function drawLegend(world) {
   if (world.mode !== 'reconcile') dot('soft', 'acknowledgement');
   put($('dots'), 'title', 'The larger, the more bytes. Messages that the network loses get smaller on their way.');
   const before = ['window', 'reconcile'].includes(world.mode) ? '' : `; ${BEFORE} others were there before`;
-  const prefixes = ['grow', 'reconcile'].includes(world.mode) ? '' : ` ${PREFIXES}.`;
-  $('cells').textContent = `${counter ? '' : `Each cell is one of ${UNIVERSE} keys of the stream${before}. `}Below are ${DRAWN[world.mode]}.${prefixes}`;
+  const what = ['grow', 'reconcile'].includes(world.mode) ? '' : ` ${prefixes(world)}.`;
+  $('cells').textContent = `${counter ? '' : `Each cell is one of ${UNIVERSE} keys of the stream${before}. `}Below are ${DRAWN[world.mode]}.${what}`;
   entry('cell', 'held by all');
   entry('blue', 'not everywhere yet');
   if (!counter) entry('red', 'lost');
@@ -83,4 +83,4 @@ function makeInspectable(canvas, redraw) {
 
 const forgetCell = () => { chosen = null; };
 
-export { drawLegend, updateTip, makeInspectable, chosenCell, forgetCell, PREFIXES };
+export { drawLegend, updateTip, makeInspectable, chosenCell, forgetCell, prefixes };

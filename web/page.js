@@ -1,6 +1,6 @@
 // The page of the playground: shows a World (simulation.js) and passes on what the user does.
 import { load } from './load.js';
-import { World, MODES, MOST_ACTS, MOST_TYPED, wellFormed } from './simulation.js';
+import { World, MODES, MOST_ACTS, MOST_TYPED, noun, aNoun, wellFormed } from './simulation.js';
 import { SCENARIOS } from './scenarios.js';
 import { toAddress, fromAddress, optionsOf } from './address.js';
 import { answerOf } from './typed.js';
@@ -45,6 +45,8 @@ function begin(options) {
   $('atomic').hidden = world.mode !== 'reconcile';
   $('add').textContent = counter ? 'Count' : 'Add';
   document.querySelector('label[for=key]').textContent = counter ? 'Operation' : 'Key';
+  $('streamed').textContent = `Stream of ${noun(world)}s`;
+  put($('streamed').parentElement, 'title', removes ? 'Additions and removals, at random replicas' : counter ? 'Operations and retries, at random replicas' : 'Additions, at random replicas');
   $('key').placeholder = counter ? 'order-17' : 'swift';
   $('sorry').hidden = true;
   silence();
@@ -172,11 +174,11 @@ function typed(what) {
   $('said').textContent = refusal(key, replica) ?? full(key) ?? typedAt(what, key, replica);
 }
 function refusal(key, replica) {
-  if (key === '') return 'Type a key first.';
+  if (key === '') return `Type ${aNoun(world)} first.`;
   return replica.alive ? null : `${replica.name} is killed. Start it first.`;
 }
 function full(key) {
-  return world.everTyped.size >= MOST_TYPED && !world.everTyped.has(key) ? `The playground takes ${MOST_TYPED} typed keys. Restart it for more.` : null;
+  return world.everTyped.size >= MOST_TYPED && !world.everTyped.has(key) ? `The playground takes ${MOST_TYPED} typed ${noun(world)}s. Restart it for more.` : null;
 }
 function typedAt(what, key, replica) {
   const counter = world.mode === 'counter', was = counter ? replica.value : world.has(replica, key);

@@ -33,6 +33,10 @@ const MODES = {
   reconcile: { title: 'Reconcile', kind: 'lists that differ', text: 'Real sets of keys. Two replicas find what differs, for a few bytes each.', removes: false },
 };
 
+// What replicas hold, for the texts.
+const noun = ({ mode }) => (mode === 'counter' ? 'operation' : 'key');
+const aNoun = (world) => `${world.mode === 'counter' ? 'an' : 'a'} ${noun(world)}`;
+
 // What users do, and the kinds of values that it takes.
 const ACTS = {
   add: ['replica', 'key'], remove: ['replica', 'key'], toggle: ['line'], all: ['boolean'], kill: ['replica'], backup: ['replica'], restore: ['replica'],
@@ -73,7 +77,7 @@ class World {
     this.replicas = Array.from({ length: count }, (_, i) => ({ index: i, name: PLACES[i], alive: true, backup: null, merged: 0, knew: new Set(), states: new Map(), ...this.fresh() }));
     this.fillBefore();
     this.acknowledgeAll();
-    this.note(`${count} replicas start with the same ${BEFORE} ${mode === 'counter' ? 'operations' : 'keys'}`, true);
+    this.note(`${count} replicas start with the same ${BEFORE} ${noun(this)}s`, true);
     measure(this);
     this.follow();
   }
@@ -232,7 +236,7 @@ class World {
 
   setStream(on) {
     this.stream = on;
-    this.note(on ? 'The stream of keys starts' : 'The stream of keys ends');
+    this.note(`The stream of ${noun(this)}s ${on ? 'starts' : 'ends'}`);
   }
 
   type(what, index, key) {
@@ -415,4 +419,4 @@ class World {
   }
 }
 
-export { World, MODES, ACTS, MOST_ACTS, MOST_TYPED, UNIVERSE, BEFORE, keyOf, wellFormed };
+export { World, MODES, ACTS, MOST_ACTS, MOST_TYPED, UNIVERSE, BEFORE, keyOf, noun, aNoun, wellFormed };

@@ -1,5 +1,6 @@
 // The panel of scenarios: which one runs, what there is to see at the moment, how far it is, and which one comes next.
 import { SCENARIOS } from './scenarios.js';
+import { aNoun } from './simulation.js';
 import { $, make, put, write } from './dom.js';
 
 const LAST = 25; // ticks that the last caption takes
@@ -13,7 +14,7 @@ function drawStory(world) {
   shown = SCENARIOS.find(({ id }) => id === world.scenario);
   const after = SCENARIOS[SCENARIOS.indexOf(shown) + 1];
   $('scenario').value = world.scenario;
-  write($('watch'), shown ? shown.watch : 'Type a key and press Add, cut a line, kill a replica. Or choose a scenario.');
+  write($('watch'), shown ? shown.watch : `Type ${aNoun(world)} and press ${world.mode === 'counter' ? 'Count' : 'Add'}, cut a line, kill a replica. Or choose a scenario.`);
   put($('watch'), 'class', shown ? 'told' : ''); // captions tell it
   write($('next'), !shown ? 'First scenario' : after ? 'Next scenario' : 'Free play');
   put($('next'), 'title', !shown ? SCENARIOS[0].title : after?.title ?? 'No script: it is your turn');

@@ -93,7 +93,7 @@ async function checkQueries(check, open) {
     for (const leave of ['#mode-grow', '#restart', '#mode-counter', '#heal', 'key', 'chosen']) {
       await tab.fill('#key', '');
       await tab.click('#add');
-      assert.equal(await said(tab), 'Type a key first.');
+      assert.match(await said(tab), /^Type (a key|an operation) first\.$/);
       if (leave === 'key') await tab.fill('#key', 'swift');
       else if (leave === 'chosen') await tab.selectOption('#scenario', 'backup');
       else await tab.click(leave);
@@ -171,9 +171,27 @@ async function checkPhone(check, open) {
   });
 }
 
+async function checkCounterWords(check, open) {
+  await check('a counter has operations, not keys, in all that the page says', async () => {
+    const tab = await open('#mode=counter&replicas=3&seed=2'), keys = /\bkeys?\b/i;
+    await tab.click('#add');
+    assert.equal(await said(tab), 'Type an operation first.');
+    for (let i = 0; i < 2; i++) await tab.click('#stream');
+    await tab.fill('#key', 'order-17');
+    await tab.click('#add');
+    const texts = await tab.evaluate(() => ['.story', '.network', '#typed', '#legend', '#cards', '#cells', 'aside', '.log'].flatMap((part) => [...document.querySelectorAll(part)].flatMap((node) => [node.innerText, ...[...node.querySelectorAll('[aria-label], [title]')].filter((inner) => inner.checkVisibility()).flatMap((inner) => [inner.getAttribute('aria-label') ?? '', inner.title])]).filter(Boolean)));
+    assert.ok(texts.some((text) => text.includes('Stream of operations')) && texts.some((text) => text.includes('The stream of operations starts')));
+    assert.deepEqual(texts.filter((text) => keys.test(text)), []);
+    await tab.click('#mode-remove');
+    assert.equal(await tab.textContent('#streamed'), 'Stream of keys');
+    await tab.context().close();
+  });
+}
+
 export async function checkStranger(check, open) {
   await checkAgreement(check, open);
   await checkQueries(check, open);
   await checkWords(check, open);
+  await checkCounterWords(check, open);
   await checkPhone(check, open);
 }
