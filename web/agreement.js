@@ -44,6 +44,11 @@ function agreementOf(world) {
   return [groups[0].length === 1 && off.length > 1 ? 'Cut off: all replicas' : `Cut off: ${listed(off)}`, lackingText(world)];
 }
 
-const isConnected = (world) => groupsOf(world).length < 2;
+// Why replicas would never become equal, or null.
+function hindrance(world) {
+  const groups = groupsOf(world).length;
+  if (groups === 0) return 'All replicas are killed. Start one first.';
+  return groups === 1 ? null : 'Some replicas are cut off. Heal their lines first.';
+}
 
-export { agreementOf, isConnected };
+export { agreementOf, hindrance };

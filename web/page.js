@@ -9,7 +9,7 @@ import { drawMap, updateMap } from './map.js';
 import { movePackets } from './packets.js';
 import { drawLegend } from './cells.js';
 import { drawCards, redrawPictures, updateCards } from './cards.js';
-import { isConnected } from './agreement.js';
+import { hindrance } from './agreement.js';
 import { updateFigures } from './figures.js';
 import { drawStory, updateStory } from './story.js';
 
@@ -133,7 +133,8 @@ $('step').onclick = () => { setPlaying(false); world.step(); draw(); };
 $('restart').onclick = () => restart({ scenario: world.scenario, script: [...world.done, ...world.script] });
 $('equal').onclick = () => {
   silence();
-  if (!isConnected(world)) { write($('refused'), 'Some replicas are cut off. Heal their lines first.'); return; }
+  const why = hindrance(world);
+  if (why) { write($('refused'), why); return; }
   if (world.stream) act('stream', false);
   setPlaying(true);
   untilEqual = true;

@@ -160,6 +160,11 @@ async function checkRest(check, open) {
     await tab.click('#equal');
     assert.match(await tab.textContent('#refused'), /cut off/);
     await tab.click('#heal');
+    const kill = async () => { for (let i = 1; i <= 3; i++) await tab.click(`.card:nth-child(${i}) .bar button`); };
+    await kill();
+    await tab.click('#equal');
+    assert.deepEqual([await tab.textContent('#refused'), await tab.textContent('#play')], ['All replicas are killed. Start one first.', 'Play']);
+    await kill(); // which starts them
     await tab.click('#equal');
     await tab.waitForFunction(() => document.getElementById('play').textContent === 'Play', null, { timeout: 20000 });
     assert.equal((await figures(tab)).converged, true);
