@@ -55,9 +55,12 @@ const pointOf = (event) => new DOMPoint(event.clientX, event.clientY).matrixTran
 const side = (a, b, p) => Math.sign((b.x - a.x) * (p.y - a.y) - (b.y - a.y) * (p.x - a.x));
 const crosses = (a, b, c, d) => side(a, b, c) !== side(a, b, d) && side(c, d, a) !== side(c, d, b);
 
-// The line at most so far from a pointer, or undefined: a finger is wider than the point of a mouse.
+// The line at most so far from a pointer, or undefined: a finger is wider than the point of a mouse. All lines of a replica meet in
+// its circle, where none of them is meant.
 function lineNear(event, isTouch) {
-  const point = pointOf(event), reach = isTouch ? FINGER / $('map').getScreenCTM().a : MOUSE, distance = (line) => {
+  const point = pointOf(event);
+  if (places.some(({ x, y }) => Math.hypot(x - point.x, y - point.y) <= RADIUS)) return undefined;
+  const reach = isTouch ? FINGER / $('map').getScreenCTM().a : MOUSE, distance = (line) => {
     const [a, b] = line.split('-').map((index) => places[index]), [x, y] = [b.x - a.x, b.y - a.y];
     const along = Math.max(0, Math.min(1, ((point.x - a.x) * x + (point.y - a.y) * y) / (x * x + y * y)));
     return Math.hypot(a.x + along * x - point.x, a.y + along * y - point.y);

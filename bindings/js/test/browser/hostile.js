@@ -128,6 +128,13 @@ async function checkPointers(check, open) {
     const at = await tab.evaluate(() => { const { left, top, width, height } = document.querySelector('[data-line="2-3"] .wire').getBoundingClientRect(); return [left + width / 2, top + height / 2]; });
     await tab.touchscreen.tap(...at);
     assert.equal(await cut(), 2);
+    for (let i = 0; i < 4; i++) { // on a replica all its lines meet, and none is meant
+      const { x, y, width, height } = await tab.locator('#map circle').nth(i).boundingBox();
+      for (const hit of [tab.mouse.click.bind(tab.mouse), tab.touchscreen.tap.bind(tab.touchscreen)]) {
+        await hit(x + width / 2, y + height / 2);
+        assert.equal(await cut(), 2, `on replica ${i}`);
+      }
+    }
     await tab.dblclick('.card:nth-child(1) .bar button:nth-child(1)');
     assert.equal(await tab.evaluate(() => playground.world.replicas[0].alive), true);
     for (const [width, height] of [[640, 450], [320, 480], [1280, 900]]) {
