@@ -1,6 +1,6 @@
 // The page of the playground: shows a World (simulation.js) and passes on what the user does.
 import { load } from './load.js';
-import { World, MODES, MOST_ACTS, MOST_TYPED, noun, aNoun, wellFormed } from './simulation.js';
+import { World, MODES, WORST, MOST_ACTS, MOST_TYPED, noun, aNoun, wellFormed } from './simulation.js';
 import { SCENARIOS } from './scenarios.js';
 import { toAddress, fromAddress, optionsOf } from './address.js';
 import { answerOf } from './typed.js';
@@ -26,6 +26,7 @@ function begin(options) {
   world?.free();
   world = new World(load, module, options);
   untilEqual = false;
+  moved = null;
   globalThis.playground = { get world() { return world; }, pause: () => setPlaying(false), run: (ticks) => { for (let i = 0; i < ticks; i++) world.step(); draw(); } };
   const { removes, text } = MODES[world.mode], counter = world.mode === 'counter';
   for (const mode of Object.keys(MODES)) {
@@ -106,10 +107,11 @@ $('next').onclick = () => tell($('next').value);
 
 // ---- drawing -----------------------------------------------------------------------------------------------------------
 
-const SLIDERS = ['delay', 'duplicate', 'loss'];
+const SLIDERS = Object.keys(WORST);
+let moved = null; // the slider that the user holds
 function draw() {
   for (const name of SLIDERS) {
-    if (document.activeElement !== $(name)) $(name).value = world.network[name];
+    if (name !== moved) $(name).value = world.network[name];
     write($(`${name}-value`), name === 'delay' ? `${$(name).value} ticks` : `${$(name).value} %`);
   }
   $('stream').checked = world.stream;
@@ -143,8 +145,11 @@ $('speed').onchange = () => { speed = Number($('speed').value); };
 $('stream').onchange = () => act('stream', $('stream').checked);
 $('cut').onclick = () => act('all', false);
 $('heal').onclick = () => act('all', true);
-for (const name of SLIDERS) $(name).oninput = () => draw();
-for (const name of SLIDERS) $(name).onchange = () => act('set', name, Number($(name).value));
+for (const name of SLIDERS) {
+  $(name).max = WORST[name];
+  $(name).oninput = () => { moved = name; draw(); };
+  $(name).onchange = () => { moved = null; act('set', name, Number($(name).value)); };
+}
 $('seed').onchange = () => restart({ seed: Math.max(0, Math.min(2 ** 31 - 1, Math.floor(Number($('seed').value) || 0))), script: [] });
 $('count').onchange = () => restart({ count: Number($('count').value), script: [] });
 $('copy').onclick = async () => {

@@ -22,6 +22,7 @@ const MOST_ACTS = 2000; // that an address holds
 const MOST_TYPED = 250; // keys, so that the Bloom filter keeps its rate
 const SHOWN = 6; // typed keys
 const EVENTS = 30; // that are kept
+const WORST = { delay: 40, duplicate: 60, loss: 60 }; // of the network: ticks, and of a hundred messages
 const ACK_BYTES = 24; // of an acknowledgement, and of what a message has beside its state
 const BURST = 30, REST = 30; // ticks: the stream adds keys, then replicas have time to become equal
 
@@ -230,7 +231,7 @@ class World {
 
   set(name, value) {
     if (!Object.hasOwn(this.network, name)) return;
-    this.network[name] = Math.max(0, Math.min(60, Math.floor(Number(value)) || 0));
+    this.network[name] = Math.max(0, Math.min(WORST[name], Math.floor(Number(value)) || 0));
     this.note({ delay: 'Messages take up to', duplicate: 'Duplicates:', loss: 'Loss:' }[name] + ` ${this.network[name]} ${name === 'delay' ? 'ticks longer' : '%'}`);
   }
 
@@ -419,4 +420,4 @@ class World {
   }
 }
 
-export { World, MODES, ACTS, MOST_ACTS, MOST_TYPED, UNIVERSE, BEFORE, keyOf, noun, aNoun, wellFormed };
+export { World, MODES, WORST, ACTS, MOST_ACTS, MOST_TYPED, UNIVERSE, BEFORE, keyOf, noun, aNoun, wellFormed };

@@ -26,6 +26,29 @@ async function checkAddresses(check, open) {
     }
   });
 
+  await check('sliders show what the network has: after an address, a scenario, with the focus on them', async () => {
+    const tab = await open('#mode=remove&replicas=3&seed=2&script=0.set.delay.60~0.set.loss.60'), shown = () => tab.evaluate(() => ['delay', 'duplicate', 'loss'].map((name) => [playground.world.network[name], Number(document.getElementById(name).value), parseInt(document.getElementById(`${name}-value`).textContent)]));
+    assert.deepEqual(await shown(), [[40, 40, 40], [10, 10, 10], [60, 60, 60]]);
+    await tab.focus('#loss');
+    await tab.keyboard.press('ArrowLeft');
+    assert.deepEqual((await shown())[2], [59, 59, 59]);
+    await tab.evaluate(() => { location.hash = '#scenario=weather'; });
+    await tab.waitForFunction(() => playground.world.scenario === 'weather');
+    assert.deepEqual((await shown())[2], [5, 5, 5]);
+    await runTo(tab, 25);
+    assert.deepEqual(await shown(), [[40, 40, 40], [50, 50, 50], [50, 50, 50]]);
+    const { x, y, width, height } = await tab.locator('#loss').boundingBox();
+    await tab.mouse.move(x + width / 2, y + height / 2);
+    await tab.mouse.down();
+    await run(tab, 2); // a slider that is held stays where it is
+    const [, held, text] = (await shown())[2];
+    assert.ok(held < 40 && text === held, `${held}`);
+    await tab.mouse.up();
+    assert.deepEqual((await shown())[2], [held, held, held]);
+    assert.deepEqual(tab.errors, []);
+    await tab.context().close();
+  });
+
   await check('keys of any text are shown as text, and replayed from the address', async () => {
     const tab = await open('#mode=remove&replicas=3&seed=2&script=0.stream.off', { viewport: { width: 360, height: 700 } });
     for (const key of keys) {
