@@ -187,7 +187,7 @@ function full(key) {
   return world.everTyped.size >= MOST_TYPED && !world.everTyped.has(key) ? `The playground takes ${MOST_TYPED} typed ${noun(world)}s. Restart it for more.` : null;
 }
 function typedAt(what, key, replica) {
-  const counter = world.mode === 'counter', was = counter ? replica.value : world.has(replica, key);
+  const counter = world.mode === 'counter', was = counter ? replica.value : world.holds(replica, key); // not what the filter takes for one of its own
   act(what, replica.index, key);
   if (counter) return replica.value === was ? `${key} was counted before.` : `${key} is counted once.`;
   if (what === 'remove') return was ? `${key} is removed at ${replica.name}.` : `${key} is not at ${replica.name}.`;

@@ -82,6 +82,16 @@ async function checkQueries(check, open) {
     await tab.click('#mode-grow');
     const wrong = await tab.evaluate(() => { playground.pause(); for (let i = 0; i < 1e5; i++) if (playground.world.replicas[2].filter.has(`bird-${i}`)) return `bird-${i}`; });
     assert.equal(await ask(tab, wrong, 2), `${wrong}: probably at Lima (a false positive: nobody added it)`);
+    await tab.click('#add');
+    assert.equal(await said(tab), `${wrong} is added at Lima.`);
+    await tab.click('#add');
+    assert.equal(await said(tab), `${wrong} is there already at Lima.`);
+    await tab.evaluate(() => { location.hash = '#mode=remove&replicas=4&seed=3&script=0.stream.off'; });
+    await tab.waitForFunction(() => playground.world.seed === 3);
+    await tab.evaluate(() => playground.world.replicas[2].filter.add('owl')); // as if it were one: here they are rare
+    assert.equal(await ask(tab, 'owl', 2), 'owl: probably at Lima (a false positive: nobody added it)');
+    await tab.click('#remove');
+    assert.equal(await said(tab), 'owl is not at Lima.');
     await tab.click('#mode-counter');
     assert.deepEqual([await tab.isVisible('#check'), await tab.isVisible('#remove')], [false, false]); // a counter has neither
     assert.deepEqual(tab.errors, []);
