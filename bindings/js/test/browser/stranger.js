@@ -166,6 +166,37 @@ async function checkPhone(check, open) {
     await tab.context().close();
   });
 
+  await check('a narrow phone: nothing leaves its card, and typed keys are to be read beside what became of them', async () => {
+    const script = (key) => `script=0.stream.off~0.add.0.${key}~0.add.1.${'W'.repeat(100)}~0.all.off~20.kill.1~25.kill.1~30.remove.0.${key}`;
+    for (const mode of MODES)
+      for (const width of [320, 360]) {
+        const tab = await open(`#mode=${mode}&replicas=5&seed=2&${script('order-17')}`, { ...phone, viewport: { width, height: 780 } });
+        for (const tick of [22, 40]) {
+          await runTo(tab, tick);
+          const { out, cut } = await tab.evaluate(() => {
+            const cards = [...document.querySelectorAll('.card')], right = (node) => node.getBoundingClientRect().right;
+            return {
+              out: cards.flatMap((card) => [...card.querySelectorAll('*')].filter((node) => node.checkVisibility() && right(node) > right(card) + 0.5).map((node) => `${node.tagName} ${node.textContent}`)),
+              cut: cards.flatMap((card) => [...card.querySelectorAll('bdi')].filter((key) => key.textContent === 'order-17' && key.scrollWidth > key.clientWidth).map((key) => key.parentElement.textContent)),
+            };
+          });
+          assert.deepEqual([out, cut], [[], []], `${mode}, ${width} px`);
+        }
+        await tab.context().close();
+      }
+  });
+
+  await check('windows of any width: what there is to watch has room, and so has the map', async () => {
+    const tab = await open('#scenario=backup');
+    for (let width = 320; width <= 1400; width += 40) {
+      await tab.setViewportSize({ width, height: 900 });
+      const { watch, map } = await tab.evaluate(() => ({ watch: document.getElementById('watch').getBoundingClientRect().height, map: document.getElementById('map').getBoundingClientRect().width }));
+      assert.ok(watch < 90 && map >= Math.min(width - 70, 300), `${width} px: ${watch} high, map ${map} wide`);
+      assert.ok(await tab.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${width} wide`);
+    }
+    await tab.context().close();
+  });
+
   await check('a finger on the map scrolls the page, unless it starts near a line', async () => {
     const tab = await open('#mode=remove&replicas=4&seed=2&script=0.stream.off', phone), scrolled = () => tab.evaluate(() => scrollY), cut = () => tab.evaluate(() => [...playground.world.lines].filter(([, up]) => !up).map(([line]) => line));
     await tab.evaluate(() => document.getElementById('map').scrollIntoView({ block: 'center' }));
