@@ -1,9 +1,9 @@
 // Random and hostile calls of the package, beside an exact model: node fuzz.js SECONDS [SEED]
 //
 // Objects of all kinds are made, changed, merged, synced, encoded and freed, with arguments of which some make no sense: other
-// types, freed objects, frames that were cut or changed, messages of other sessions, iterators that free what they feed. The
-// memory of the module is bounded, so that allocations fail too. Checked after each call: an error is a RoostError or a
-// TypeError, the instance is not broken, and no key is lost.
+// types, freed objects, frames that were cut or changed, messages of other sessions, iterators that free what they feed, a source
+// of random numbers that fails, frees and calls. The memory of the module is bounded, so that allocations fail too. Checked after
+// each call: an error is a RoostError or a TypeError, the instance is not broken, and no key is lost.
 import { webcrypto } from 'node:crypto';
 import assert from 'node:assert/strict';
 import { load, roost, wasm } from './package.js';
@@ -44,11 +44,16 @@ const counts = {};
 // One instance, its objects, and what each must hold: `sure` is a set of keys, or null where that is not known.
 function run(until) {
   const maximumMemory = pick([4, 6, 16, 64]) << 20;
-  const own = load(module, { maximumMemory, crypto: webcrypto });
+  const own = load(module, { maximumMemory, crypto: { getRandomValues(bytes) { if (random(20) === 0) interrupt(); return webcrypto.getRandomValues(bytes); } } });
   instances++;
   let objects = [], sessions = [], bytes = [], time = 1.8e12;
   const hold = (object, sure, form) => { if (objects.length > 12) objects.splice(random(objects.length), 1)[0].object.free(); objects.push({ object, sure, form }); };
   const one = () => pick(objects);
+  // What a source of random numbers does in the middle of a call: fails, frees, calls.
+  const interrupt = () => {
+    const entry = one();
+    pick([() => { throw new Error('no entropy today'); }, () => { if (entry) { entry.object.free(); entry.sure = null; } }, () => { pick(sessions)?.free(); }, () => entry?.object.has?.(key()), () => entry?.object.addMany?.(keys()), () => new own.Filter(pick(options))])();
+  };
   const removable = (entry) => options[entry.form]?.kind === 'orcuckoo';
   const acts = {
     make: () => { const form = random(options.length); hold(new own.Filter(options[form]), new Set(), form); },
