@@ -27,7 +27,7 @@ static const char *add_error(const struct target *target, roost_status status)
     return status == ROOST_FULL ? "ERR the filter is full"
            : status == ROOST_NO_MEMORY || status == ROOST_TOO_LARGE
                ? memory_error()
-               : "ERR the filter has more writers than it can tell apart";
+               : "ERR the filter cannot tell more writers apart, or the system gives no random numbers";
 }
 
 static int refuse_timed(struct target *target)

@@ -71,7 +71,7 @@ static const char *error_of(const struct target *target, roost_status status)
            : status == ROOST_OVERFLOW ? ERROR_OVERFLOW
            : wants_memory(status)     ? memory_error()
            : status == ROOST_FULL     ? ERROR_FULL
-                                      : "ERR the filter has more writers than it can tell apart";
+                                      : "ERR the system gives no random number for an actor";
 }
 
 /* Whether granted memory may be used because the limit is reached. */
