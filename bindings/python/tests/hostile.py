@@ -58,6 +58,26 @@ class Odd:
         return self._any()
 
 
+class Using:
+    """A key, a time, a path or an option that uses the objects while it is read."""
+
+    def __init__(self, fuzzer):
+        self.fuzzer = fuzzer
+
+    def use(self):
+        self.fuzzer.step(depth=1)
+        return self.fuzzer.random.randrange(50)
+
+    __index__ = __bool__ = __len__ = use
+
+    def __fspath__(self):
+        return str(self.use())
+
+    def __del__(self):
+        if self.fuzzer.random.random() < 0.1:
+            self.use()
+
+
 class Pair(ctypes.Structure):
     _fields_ = [("a", ctypes.c_int), ("b", ctypes.c_int)]
 
@@ -82,7 +102,7 @@ class Fuzzer:
             lambda: r.randrange(50), lambda: str(r.randrange(50)), lambda: -r.randrange(2**63), lambda: os.urandom(r.randrange(20)),
             lambda: "\ud800", lambda: "x" * r.choice([0, 10, 100_000]), lambda: 2**r.randrange(80), lambda: bytearray(b"abc"),
             lambda: memoryview(b"abcdef")[:: r.choice([1, 2, -1])], lambda: Odd(r), lambda: None, lambda: 1.5, lambda: (1, 2), lambda: True,
-            lambda: ctypes.c_int(5), lambda: Pair(1, 2), lambda: array.array("q", [1]), lambda: memoryview(b"x").cast("B", ()), lambda: Nameless("N", (), {})(),
+            lambda: ctypes.c_int(5), lambda: Pair(1, 2), lambda: array.array("q", [1]), lambda: memoryview(b"x").cast("B", ()), lambda: Nameless("N", (), {})(), lambda: Using(self),
         ])()  # fmt: skip
 
     def keys(self):
