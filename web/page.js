@@ -132,7 +132,11 @@ function setPlaying(on) {
 }
 $('play').onclick = () => setPlaying(!playing);
 $('step').onclick = () => { setPlaying(false); world.step(); draw(); };
-$('restart').onclick = () => restart({ scenario: world.scenario, script: [...world.done, ...world.script] });
+$('restart').onclick = () => {
+  const hasStopped = !$('sorry').hidden; // by an error: the message says that this goes on
+  restart({ scenario: world.scenario, script: [...world.done, ...world.script] });
+  if (hasStopped) setPlaying(true);
+};
 $('equal').onclick = () => {
   silence();
   const why = hindrance(world);

@@ -67,6 +67,21 @@ async function checkAddresses(check, open) {
     await again.context().close();
   });
 
+  await check('a run that an error stopped goes on with Restart, as the message says; one that was paused stays so', async () => {
+    const tab = await open('#mode=remove&replicas=3&seed=2');
+    await run(tab, 5);
+    await tab.click('#restart');
+    assert.deepEqual([await tab.textContent('#play'), (await figures(tab)).tick], ['Play', 0]);
+    await tab.evaluate(() => { playground.world.step = () => { throw new Error('for a test'); }; });
+    await tab.click('#play');
+    await tab.waitForFunction(() => !document.getElementById('sorry').hidden);
+    assert.equal(await tab.textContent('#sorry'), 'The run stopped: for a test. Press Restart to go on.');
+    await tab.click('#restart');
+    await tab.waitForFunction(() => playground.world.tick > 2);
+    assert.deepEqual([await tab.isVisible('#sorry'), await tab.textContent('#play'), tab.errors], [false, 'Pause', ['for a test']]);
+    await tab.context().close();
+  });
+
   await check('without WebAssembly the page says so', async () => {
     const tab = await open('', { pause: false, before: () => { delete globalThis.WebAssembly; } });
     assert.match(await tab.textContent('#sorry'), /^This browser has no WebAssembly/);
