@@ -116,6 +116,15 @@ static bool take_lock(struct atomic_file *file, bool wait)
     return true;
 }
 
+/* Closing it is not enough: a process that was forked meanwhile has the descriptor, too. */
+static void unlock(int lock)
+{
+    int error = errno;
+    if (lock >= 0)
+        flock(lock, LOCK_UN);
+    errno = error;
+}
+
 static bool same_file(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
@@ -186,7 +195,7 @@ roost_status atomic_file_open(struct atomic_file *file, roost_lock lock, bool wa
     return status;
 }
 
-void atomic_file_leave_successor(struct atomic_file *file)
+static void close_successor(struct atomic_file *file)
 {
     close_quietly(file->successor);
     release(file, file->successor_path);
@@ -198,7 +207,18 @@ void atomic_file_abandon(struct atomic_file *file)
 {
     if (file->successor_path)
         unlink(file->successor_path);
-    atomic_file_leave_successor(file);
+    close_successor(file);
+}
+
+void atomic_file_leave(struct atomic_file *file)
+{
+    if (!file->target)
+        return;
+    close_successor(file);
+    close_quietly(file->lock);
+    release(file, file->target);
+    file->target = NULL;
+    file->lock = -1;
 }
 
 void atomic_file_close(struct atomic_file *file)
@@ -206,10 +226,8 @@ void atomic_file_close(struct atomic_file *file)
     if (!file->target)
         return;
     atomic_file_abandon(file);
-    close_quietly(file->lock);
-    release(file, file->target);
-    file->target = NULL;
-    file->lock = -1;
+    unlock(file->lock);
+    atomic_file_leave(file);
 }
 
 /* ---- successor ------------------------------------------------------------------------------------------------- */
@@ -401,6 +419,7 @@ static bool sync_directory(const char *directory)
 /* The successor is now the file. */
 static bool become_present(struct atomic_file *file)
 {
+    unlock(file->lock);
     close_quietly(file->lock);
     file->lock = file->successor;
     file->successor = -1;

@@ -58,8 +58,8 @@ roost_status atomic_file_flush(struct atomic_file *file);                 /* syn
 roost_status atomic_file_commit(struct atomic_file *file, bool *in_place);
 
 void atomic_file_abandon(struct atomic_file *file); /* removes the successor, if there is one; the lock stays */
-/* In a child: closes the successor that its parent began, which stays the parent's. */
-void atomic_file_leave_successor(struct atomic_file *file);
 void atomic_file_close(struct atomic_file *file);
+/* The same in a child of the process that opened it: lock and successor stay the parent's. */
+void atomic_file_leave(struct atomic_file *file);
 
 #endif

@@ -135,8 +135,8 @@ static bool is_locked_by_parent(const roost_file *file)
 void roost_file_unlock(roost_file *file)
 {
     if (is_locked_by_parent(file))
-        atomic_file_leave_successor(&file->place);
-    if (file->locked)
+        atomic_file_leave(&file->place);
+    else if (file->locked)
         atomic_file_close(&file->place);
     file->locked = false;
 }

@@ -5,6 +5,7 @@
 #include "check.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -386,6 +387,32 @@ static void a_file_belongs_to_the_process_that_locked_it(void **state)
     unlink(path);
 }
 
+/* A child that does not know of the file lives on: it was forked by another thread, to run a program. */
+static void a_child_does_not_keep_a_file_locked(void **state)
+{
+    char path[] = "/tmp/roost-fork-XXXXXX";
+    (void)state;
+    close(mkstemp(path));
+    for (int is_saved = 0; is_saved < 2; is_saved++) {
+        roost_file *file = opened(path, true);
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            pause();
+            _exit(0);
+        }
+        if (is_saved)
+            assert_ok(roost_file_save(file));
+        roost_file_unlock(file);
+        roost_status again = roost_file_try_lock(file, ROOST_LOCK_EXCLUSIVE);
+        kill(child, SIGKILL);
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        assert_ok(again);
+        roost_file_free(file);
+    }
+    unlink(path);
+}
+
 /* What a parent has begun is not the child's to go on with, and not to remove. */
 static void what_was_begun_stays_with_the_parent(void **state)
 {
@@ -430,6 +457,7 @@ int main(void)
         cmocka_unit_test(a_filter_made_in_a_child_keeps_its_replica),
         cmocka_unit_test(families_agree),
         cmocka_unit_test(a_file_belongs_to_the_process_that_locked_it),
+        cmocka_unit_test(a_child_does_not_keep_a_file_locked),
         cmocka_unit_test(what_was_begun_stays_with_the_parent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
