@@ -532,8 +532,13 @@ export function load(source, options = {}) {
       const amount = BigInt(by);
       if (amount !== BigInt.asIntN(64, amount)) throw new RoostError('OVERFLOW', 'an amount has at most 64 bits');
       const bits = BigInt.asUintN(64, amount);
-      const applied = change(timedOf(this, 'counter'), (handle, place, size) =>
-        calls.counter_increment(handle, place, size, Number(bits >> 32n), Number(bits & 0xffffffffn), at), id);
+      const count = (handle, place, size) => calls.counter_increment(handle, place, size, Number(bits >> 32n), Number(bits & 0xffffffffn), at);
+      let applied;
+      try {
+        applied = change(timedOf(this, 'counter'), count, id);
+      } catch (error) {
+        throw error.code === 'INVALID' ? new RoostError('INVALID', 'the id of an operation has 1 to 65536 bytes') : error;
+      }
       return { applied, value: signed(roost.result(0), roost.result(1)) };
     }
 

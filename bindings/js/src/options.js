@@ -14,7 +14,7 @@ function refuse(option, why) {
   throw new RoostError('INVALID', `${option}: ${why}`);
 }
 
-const shown = (value) => (typeof value === 'number' ? String(value) : nameOf(value));
+const shown = (value) => (typeof value === 'string' ? `'${value.slice(0, 40)}'` : typeof value === 'number' ? String(value) : nameOf(value));
 
 /** The options of these names, each read once: they may be accessors. Others are refused. */
 export function readOptions(options, names) {
@@ -48,7 +48,7 @@ function oneOf(options, name, values) {
 
 function boolean(options, name) {
   const value = options[name];
-  if (value !== undefined && typeof value !== 'boolean') refuse(name, 'must be true or false');
+  if (value !== undefined && typeof value !== 'boolean') refuse(name, `must be true or false, not ${shown(value)}`);
   return value === true;
 }
 
@@ -64,7 +64,7 @@ function seedHalves(options) {
   let seed = options.seed ?? DEFAULT_SEED;
   if (typeof seed === 'number' && Number.isSafeInteger(seed)) seed = BigInt(seed);
   if (typeof seed === 'string' && /^(0x[0-9a-f]{1,16}|[0-9]{1,20})$/i.test(seed)) seed = BigInt(seed);
-  if (typeof seed !== 'bigint' || seed < 0n || seed >= 2n ** 64n) refuse('seed', 'must be a whole number from 0 to 2^64 - 1');
+  if (typeof seed !== 'bigint' || seed < 0n || seed >= 2n ** 64n) refuse('seed', `must be a whole number from 0 to 2^64 - 1, not ${shown(options.seed)}`);
   return [Number(seed >> 32n), Number(seed & 0xffffffffn)];
 }
 
@@ -132,16 +132,26 @@ export function filterValues(given) {
     Number(o.multiset), Number(o.grows), o.grows ? o.writers : 0, o.growth, o.schedule, o.semantics];
 }
 
-const units = { s: 1, m: 60, h: 3600, d: 86400 };
+const units = { us: 1n, ms: 1000n, s: 1_000_000n, '': 1_000_000n, m: 60_000_000n, h: 3_600_000_000n, d: 86_400_000_000n };
+const LONGEST_DURATION = 40; // as text
 
-// Seconds, or a text as the program takes it: 60s, 10m, 1.5h, 2d.
+// Microseconds of a text as the program takes it: exact, and rounded down, so that the same text makes the same window everywhere.
+function microsecondsOfText(text) {
+  const match = text.length <= LONGEST_DURATION && /^(?=\.?[0-9])([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?(us|ms|[smhd]|)$/.exec(text);
+  if (!match) return NaN;
+  const [, whole, fraction = '', power = '0', unit] = match;
+  const exponent = Number(power) - fraction.length, tens = 10n ** BigInt(Math.min(Math.abs(exponent), 2 * LONGEST_DURATION));
+  const value = BigInt(whole + fraction) * units[unit];
+  return Number(exponent < 0 ? value / tens : value * tens);
+}
+
+// Of seconds, or of a text.
 function microseconds(options) {
-  let seconds = options.window;
-  if (seconds === undefined) refuse('window', 'is missing; give how long keys are kept at least, as 600 (seconds) or "10m"');
-  const match = typeof seconds === 'string' && /^([0-9]+(?:\.[0-9]+)?)([smhd])$/.exec(seconds);
-  if (match) seconds = Number(match[1]) * units[match[2]];
-  const result = typeof seconds === 'number' ? Math.round(seconds * 1e6) : NaN;
-  if (!(result >= 1 && result <= 2 ** 50)) refuse('window', 'must be a number of seconds, or a text as 60s, 10m, 1.5h, 2d');
+  const given = options.window;
+  if (given === undefined) refuse('window', 'is missing; give how long keys are kept at least, as 600 (seconds) or "10m"');
+  const result = typeof given === 'string' ? microsecondsOfText(given) : typeof given === 'number' ? Math.round(given * 1e6) : NaN;
+  if (Number.isNaN(result)) refuse('window', `must be a number of seconds, or a text as '60s', '10m', '1.5h', '2d', '250ms', '90', not ${shown(given)}`);
+  if (result < 1 || result > 2 ** 50) refuse('window', `must be above 0 and at most 35 years, not ${shown(given)}`);
   return result;
 }
 

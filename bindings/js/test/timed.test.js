@@ -16,11 +16,22 @@ test('a window remembers for as long as it says, and forgets', { skip: isCore },
   assert.throws(() => window.add('old', start - 60 * minute), { code: 'CLOCK' });
   assert.throws(() => window.add('x', 'now'), TypeError);
   assert.throws(() => new Window({}), /window: is missing/);
-  assert.throws(() => new Window({ window: '10x' }), /window: must be/);
+  assert.throws(() => new Window({ window: '10x' }), /window: must be .*, not '10x'/);
   window.trustUntil(start + 2 * minute);
   assert.throws(() => window.add('x', start + 5 * minute), { code: 'CLOCK' });
   assert.equal(window.info().window_seconds, 600);
 });
+
+test('the length of a window is what the program makes of the same text', { skip: isCore }, () => withProgram(({ run, read }) => {
+  const accepted = ['10', '1.5', '.5', '5.', '1e3', '1E+2s', '25e-1m', '90s', '10m', '1.5h', '2d', '250ms', '1.0000009s', '0'.repeat(30) + '7'];
+  for (const [i, text] of accepted.entries()) {
+    run(['window', 'add', `w${i}`, 'swift', '--window', text]);
+    assert.doesNotThrow(() => new Window({ window: text }).merge(read(`w${i}`)), text); // which refuses another length
+  }
+  const refused = ['', '.', 'e3', '1e', '1_0', '+1', '-1', ' 1', '1 ', '10 m', '10S', '1w', '0x10', '1,5', '٣', 'inf', 'NaN', '0', '0s', '1e-7', '1e999', '400000d',
+    '1'.repeat(41), 0, -1, NaN, Infinity, null, [60]];
+  for (const value of refused) assert.throws(() => new Window({ window: value }), { code: 'INVALID', message: /^window: must be / }, String(value));
+}));
 
 test('windows merge, sync, and are read by the program', { skip: isCore }, () => withProgram(({ run, read, write }) => {
   const a = new Window({ window: 600 }), b = new Window({ window: 600 });
@@ -34,6 +45,13 @@ test('windows merge, sync, and are read by the program', { skip: isCore }, () =>
   write('v', a.toBytes());
   assert.equal(run(['window', 'check', 'v', 'c', 'd', '--time', String(start / 1000 + 1)]).trim(), 'c');
 }));
+
+test('an operation has an id of 1 to 65536 bytes', { skip: isCore }, () => {
+  const counter = new Counter({ window: '1h' });
+  for (const id of ['', new Uint8Array(0), 'x'.repeat(65537)])
+    assert.throws(() => counter.increment(id), { code: 'INVALID', message: 'the id of an operation has 1 to 65536 bytes' });
+  assert.deepEqual(counter.increment('x'.repeat(65536), 2), { applied: true, value: 2 });
+});
 
 test('a counter counts each operation once', { skip: isCore }, () => {
   const a = new Counter({ window: '1h' }), b = new Counter({ window: '1h' });
