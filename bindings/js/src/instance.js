@@ -201,7 +201,7 @@ export class Instance {
     return this.broken;
   }
 
-  // For calls that change nothing: the instance goes on.
+  // For calls that change nothing and take no memory, not even for a while: the instance goes on.
   ask(name, ...values) {
     if (this.broken) throw this.broken;
     try {

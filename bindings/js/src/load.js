@@ -218,7 +218,7 @@ export function load(source, options = {}) {
     compare(other) {
       const [a, b] = [replicaOf(this), replicaOf(other)];
       try {
-        roost.check(roost.ask('filter_compare', a, b));
+        roost.check(roost.call('filter_compare', a, b));
       } catch (error) {
         throw explainMismatch(error, a, b);
       }
@@ -232,7 +232,7 @@ export function load(source, options = {}) {
 
     equals(other) {
       const [a, b] = [replicaOf(this), replicaOf(other)];
-      return roost.ask('filter_equal', a, b) !== 0;
+      return roost.call('filter_equal', a, b) !== 0;
     }
 
     digest() { return digestAt(this.#live().at); }

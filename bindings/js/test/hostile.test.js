@@ -453,6 +453,27 @@ function freeRoom(calls) {
   return room;
 }
 
+test('calls that the exhausted stack stops lose no memory, or are the last ones', { skip: !globalThis.process && 'engines of pages differ' }, () => {
+  const uses = { compare: (a, b) => a.compare(b), equals: (a, b) => a.equals(b), info: (a) => a.info(), has: (a) => a.has('x'), hasMany: (a) => a.hasMany(['x', 'y']), count: (a) => a.count('x') };
+  for (const options of [{}, kind])
+    for (const [name, use] of Object.entries(uses)) {
+      const { own, calls } = withCalls(() => fresh({ maximumMemory: 8 << 20 })), [a, b] = [new own.Filter(options), new own.Filter(options)];
+      a.addMany(names(500, 'here'));
+      b.addMany(names(500, 'there'));
+      const answer = use(a, b);
+      freeRoom(calls);
+      const before = freeRoom(calls), down = () => { try { down(); } catch { use(a, b); } };
+      const from = (depth, ...more) => (depth === 0 ? down() : from(depth - 1, ...more, depth)); // so that the stack ends elsewhere each time
+      for (let depth = 0; depth < 40; depth++) try { from(depth); } catch (error) { assert.ok(error instanceof RangeError || error.code === 'BROKEN', error.stack); }
+      try {
+        assert.deepEqual(use(a, b), answer, name);
+        assert.equal(freeRoom(calls), before, name);
+      } catch (error) {
+        if (error.code !== 'BROKEN') throw error;
+      }
+    }
+});
+
 const acts = ({ Filter, sync }, options) => ({
   add: (filter) => filter.add('one more'),
   addMany: (filter) => filter.addMany(names(700, 'more')),
