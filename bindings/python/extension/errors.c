@@ -132,10 +132,50 @@ static const char *semantics_name(roost_semantics semantics)
     return (unsigned)semantics < sizeof names / sizeof *names ? names[semantics] : "unknown";
 }
 
+static const char *layout_name(roost_layout layout)
+{
+    return layout == ROOST_BLOCKED ? "blocked" : layout == ROOST_CLASSIC ? "classic" : "none";
+}
+
+static const char *schedule_name(roost_schedule schedule)
+{
+    static const char *const names[] = {"none", "quadratic", "halving", "gentle"};
+    return (unsigned)schedule < sizeof names / sizeof *names ? names[schedule] : "unknown";
+}
+
 static PyObject *mismatch_in_number(const char *field, uint64_t ours, uint64_t theirs)
 {
     return raise_status_with(ROOST_MISMATCH, "%s %llu and %llu", field, (unsigned long long)ours,
                              (unsigned long long)theirs);
+}
+
+static PyObject *mismatch_in_word(const char *field, const char *ours, const char *theirs)
+{
+    return raise_status_with(ROOST_MISMATCH, "%s %s and %s", field, ours, theirs);
+}
+
+/* The options that few set: those of fixed size, then how filters grow. */
+static PyObject *mismatch_in_detail(const roost_config *ours, const roost_config *theirs)
+{
+    if (ours->layout != theirs->layout)
+        return mismatch_in_word("layout", layout_name(ours->layout), layout_name(theirs->layout));
+    if (ours->multiset != theirs->multiset)
+        return mismatch_in_word("multiset", ours->multiset ? "True" : "False", theirs->multiset ? "True" : "False");
+    if (ours->past != theirs->past)
+        return mismatch_in_number("past", ours->past, theirs->past);
+    if (ours->entry_bits != theirs->entry_bits)
+        return mismatch_in_number("entry", ours->entry_bits, theirs->entry_bits);
+    if (!ours->scalable && ours->bucket_size != theirs->bucket_size)
+        return mismatch_in_number("bucket", ours->bucket_size, theirs->bucket_size);
+    if (!ours->scalable && ours->fingerprint_bits != theirs->fingerprint_bits)
+        return mismatch_in_number("bits", ours->fingerprint_bits, theirs->fingerprint_bits);
+    if (ours->scalable && ours->writers != theirs->writers)
+        return mismatch_in_number("writers", ours->writers, theirs->writers);
+    if (ours->scalable && ours->growth != theirs->growth)
+        return mismatch_in_number("growth", ours->growth, theirs->growth);
+    if (ours->scalable && ours->schedule != theirs->schedule)
+        return mismatch_in_word("schedule", schedule_name(ours->schedule), schedule_name(theirs->schedule));
+    return raise_status(ROOST_MISMATCH);
 }
 
 static PyObject *mismatch_in_rate(double ours, double theirs)
@@ -155,7 +195,7 @@ PyObject *raise_mismatch(const roost_config *ours, const roost_config *theirs)
         return raise_status_with(ROOST_MISMATCH, "one has a capacity of %llu, and the other grows",
                                  (unsigned long long)(ours->scalable ? theirs : ours)->capacity);
     if (ours->kind != theirs->kind)
-        return raise_status_with(ROOST_MISMATCH, "kind %s and %s", kind_name(ours->kind), kind_name(theirs->kind));
+        return mismatch_in_word("kind", kind_name(ours->kind), kind_name(theirs->kind));
     if (ours->capacity != theirs->capacity)
         return mismatch_in_number("capacity", ours->capacity, theirs->capacity);
     if (ours->fpr != theirs->fpr)
@@ -163,13 +203,10 @@ PyObject *raise_mismatch(const roost_config *ours, const roost_config *theirs)
     if (ours->seed != theirs->seed)
         return mismatch_in_number("seed", ours->seed, theirs->seed);
     if (ours->semantics != theirs->semantics)
-        return raise_status_with(ROOST_MISMATCH, "semantics %s and %s", semantics_name(ours->semantics),
-                                 semantics_name(theirs->semantics));
+        return mismatch_in_word("semantics", semantics_name(ours->semantics), semantics_name(theirs->semantics));
     if (ours->window != theirs->window)
         return mismatch_in_number("window (in microseconds)", ours->window, theirs->window);
-    if (ours->scalable && ours->writers != theirs->writers)
-        return mismatch_in_number("writers", ours->writers, theirs->writers);
-    return raise_status(ROOST_MISMATCH);
+    return mismatch_in_detail(ours, theirs);
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------------ */

@@ -77,7 +77,7 @@ class Lattice(unittest.TestCase):
             (roost.Filter(capacity=5000), "capacity"),
             (roost.Filter(capacity=100, fpr=0.2), "fpr 0.01 and 0.2"),
             (roost.Filter(capacity=100, seed=7), "seed"),
-            (roost.Filter(capacity=100, layout="classic"), ""),
+            (roost.Filter(capacity=100, layout="classic"), "layout blocked and classic"),
             (roost.Window(60), "kind bloom and window"),
             (roost.Counter(60), "counter"),
         ]:
@@ -87,6 +87,8 @@ class Lattice(unittest.TestCase):
             self.assertFalse(one == other)
         with self.assertRaisesRegex(roost.MismatchError, "window"):
             roost.Window(60).merge(roost.Window(61))
+        with self.assertRaisesRegex(roost.MismatchError, "past 3 and 9"):
+            roost.Window(60).merge(roost.Window(60, past=9))
         for other in (5, {1}, "swift", None):
             with self.assertRaises(TypeError):
                 one | other
@@ -100,6 +102,21 @@ class Lattice(unittest.TestCase):
         self.assertEqual(one.digest(), before)
         with self.assertRaises(TypeError):
             hash(one)
+
+    def test_mismatch_in_an_option_that_few_set(self):
+        cuckoo, orcuckoo = {"kind": "cuckoo", "capacity": 100, "fpr": 0.01}, {"kind": "orcuckoo", "capacity": 100}
+        grows = {"kind": "bloom", "capacity": 100, "scalable": True}
+        for common, ours, theirs, text in [
+            (cuckoo, {"bits": 12}, {"bits": 14}, "bits 12 and 14"),
+            (cuckoo, {"bucket": 2}, {"bucket": 8}, "bucket 2 and 8"),
+            (orcuckoo, {}, {"multiset": True}, "multiset False and True"),
+            ({**orcuckoo, "multiset": True}, {"entry": 64, "bits": 8}, {"entry": 32, "bits": 8}, "entry 64 and 32"),
+            (grows, {"writers": 1}, {"writers": 2}, "writers 1 and 2"),
+            (grows, {"growth": 2}, {"growth": 4}, "growth 2 and 4"),
+            (grows, {}, {"schedule": "halving"}, "schedule quadratic and halving"),
+        ]:
+            with self.assertRaisesRegex(roost.MismatchError, f": {text}$"):
+                roost.Filter(**common, **ours).merge(roost.Filter(**common, **theirs))
 
     def test_kinds_are_apart(self):
         """An object never gets the methods of another kind, whose calls the library asserts."""
