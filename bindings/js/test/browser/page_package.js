@@ -2,7 +2,7 @@
 // that serves the page, by requests that wait.
 const asked = new URLSearchParams(location.search);
 const name = asked.get('module') ?? 'index', isPlain = asked.has('plain');
-export const isCore = name !== 'index', removes = name !== 'core', isLong = asked.has('long');
+export const isCore = name !== 'index', removes = name !== 'core', isLong = asked.has('long'), isBrief = false;
 
 export const { load } = await import('/package/load.js');
 const file = (plain) => `/package/${isCore ? name : 'roost'}${plain ? '' : '-simd'}.wasm`;
