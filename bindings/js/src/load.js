@@ -9,6 +9,10 @@ const orders = ['equal', 'before', 'after', 'concurrent'];
 const infoNames = ['capacity', 'elements', 'entries', 'overflow', 'load', 'fpr_promised', 'fpr_now', 'bytes_memory', 'bits', 'probes',
   'fingerprint_bits', 'bucket_size', 'buckets', 'entry_bits', 'tables', 'writers', 'growth', 'inserted', 'growth_limit', 'shortest_prefix',
   'longest_prefix', 'actors', 'dots', 'gaps', 'journal', 'window', 'past'];
+// Their names in info(), and as options; those that follow from others come after these.
+const comparedOptions = [['kind', 'kind'], ['capacity', 'capacity'], ['fpr_promised', 'fpr'], ['seed', 'seed'], ['semantics', 'semantics'], ['window', 'window'],
+  ['layout', 'layout'], ['multiset', 'multiset'], ['past', 'past'], ['entry_bits', 'entry'], ['bucket_size', 'bucket'], ['fingerprint_bits', 'bits'],
+  ['writers', 'writers'], ['growth', 'growth'], ['schedule', 'schedule']];
 const CURSOR = 16; // bytes
 const ONLY_HERE = 1; // among the results of `reconcile_result`
 const INVALID = 1, TOO_LARGE = 3, FULL = 4, UNSUPPORTED = 6; // statuses
@@ -90,9 +94,8 @@ export function load(source, options = {}) {
   function difference(ours, theirs) {
     if (ours.window === theirs.window && ours.scalable !== theirs.scalable)
       return `: one has a capacity of ${(ours.scalable ? theirs : ours).capacity}, and the other grows`;
-    for (const name of ['kind', 'capacity', 'fpr_promised', 'seed', 'layout', 'multiset', 'semantics', 'window', 'writers'])
-      if (ours[name] !== theirs[name]) return `: ${name.replace('_promised', '')} ${ours[name]} and ${theirs[name]}`;
-    return '';
+    const [name, option] = comparedOptions.find(([each]) => ours[each] !== theirs[each]) ?? [];
+    return name === undefined ? '' : `: ${option} ${ours[name]} and ${theirs[name]}`;
   }
 
   function explainMismatch(error, at, otherAt) {

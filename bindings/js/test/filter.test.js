@@ -382,6 +382,15 @@ test('errors say what to do', { skip: isCore && 'not in the smaller modules' }, 
   says(() => new Filter({ capacity: 100 }).merge(new Filter().toBytes()), ': one has a capacity of 100, and the other grows');
   says(() => new Filter({ capacity: 100 }).compare(new Filter({ capacity: 100, fpr: 0.5 })), ': fpr 0.01 and 0.5');
   says(() => new Window({ window: '10m' }).merge(new Window({ window: 60 })), ': window 600 and 60');
+  says(() => new Window({ window: 60 }).merge(new Window({ window: 60, past: 9 })), ': past 3 and 9');
+  const cuckoo = { kind: 'cuckoo', capacity: 100, fpr: 0.01 }, orcuckoo = { kind: 'orcuckoo', capacity: 100 }, grows = { kind: 'bloom', capacity: 100, scalable: true };
+  for (const [common, ours, theirs, text] of [
+    [cuckoo, { bits: 12 }, { bits: 14 }, ': bits 12 and 14'], [cuckoo, { bucket: 2 }, { bucket: 8 }, ': bucket 2 and 8'],
+    [{ ...orcuckoo, multiset: true }, { bits: 8 }, { bits: 8, entry: 32 }, ': entry 64 and 32'], [orcuckoo, {}, { multiset: true }, ': multiset false and true'],
+    [grows, { writers: 1 }, { writers: 2 }, ': writers 1 and 2'], [grows, { growth: 2 }, { growth: 4 }, ': growth 2 and 4'],
+    [grows, {}, { schedule: 'halving' }, ': schedule quadratic and halving'], [{ capacity: 100 }, {}, { layout: 'classic' }, ': layout blocked and classic'],
+  ])
+    says(() => new Filter({ ...common, ...ours }).merge(new Filter({ ...common, ...theirs })), text);
   says(() => new Filter({ kind: 'bloom', capacity: 100 }).delete('swift'), 'bloom; only filters of kind orcuckoo');
   says(() => new Filter({ kind: 'bloom', capacity: 100 }).deleteMany(['swift']), 'bloom; only filters of kind orcuckoo');
   const small = new Filter({ kind: 'cuckoo', capacity: 8 });
