@@ -21,8 +21,9 @@ warnings="-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wsig
 # Thin archives of objects: those of kernels for some processors are apart.
 hostile_under_sanitizers() { # seconds, options of the compiler
     local seconds=$1; shift
+    # -lubsan: the library may be one of make fuzz-cpp, which says what it finds, where this file traps.
     check "g++: the hostile calls build under sanitizers" g++ -std=c++17 -Wall -Wextra -Wshadow -fsanitize=address,undefined "$@" -Iinclude \
-        tests/property/hostile.cpp "$sanitized" -lm -o "$folder/hostile"
+        tests/property/hostile.cpp "$sanitized" -lm -lubsan -o "$folder/hostile"
     [ "$fail" -eq 0 ] && "$folder/hostile" --seconds "$seconds" ${seed:+--seed $seed} || { fail=1; echo "not ok hostile calls under sanitizers"; }
 }
 if [ -n "$seconds" ]; then
