@@ -360,7 +360,7 @@ def test_chunks_out_of_order():
             s("DEBUG", "RELOAD")
             assert s("DEBUG", "DIGEST-VALUE", "new") == digest, "a value that is not whole is kept too"
             assert s("ROOST.RESTORE", "new", second, body) == b"OK" and s.digest("new") == s.digest(key)
-            assert "due here" in s.error("ROOST.RESTORE", "new", first, header)
+            assert "comes next" in s.error("ROOST.RESTORE", "new", first, header)
             s("DEL", "new")
             for bad in mutants(header, 40):
                 s.error("ROOST.RESTORE", "new", first, bad)
