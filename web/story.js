@@ -16,7 +16,8 @@ function drawStory(world) {
   $('scenario').value = world.scenario;
   write($('watch'), shown ? shown.watch : `Type ${aNoun(world)} and press ${world.mode === 'counter' ? 'Count' : 'Add'}, cut a line, kill a replica. Or choose a scenario.`);
   put($('watch'), 'class', shown ? 'told' : ''); // captions tell it
-  write($('next'), !shown ? 'First scenario' : after ? 'Next scenario' : 'Free play');
+  $('next').textContent = !shown ? 'First' : after ? 'Next' : 'Free play';
+  if (after || !shown) make($('next'), 'span', {}, ' scenario'); // phones have no room for it
   put($('next'), 'title', !shown ? SCENARIOS[0].title : after?.title ?? 'No script: it is your turn');
   $('next').value = !shown ? SCENARIOS[0].id : after?.id ?? '';
   $('progress').replaceChildren();

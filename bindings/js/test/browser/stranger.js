@@ -248,6 +248,17 @@ async function checkPhone(check, open) {
       }
   });
 
+  await check('a phone: the name of each scenario has room beside the button for the next one', async () => {
+    const tab = await open('#scenario=death', phone);
+    const { room, widest } = await tab.evaluate(() => {
+      const select = document.getElementById('scenario'), style = getComputedStyle(select), pen = document.createElement('canvas').getContext('2d');
+      pen.font = style.font;
+      return { room: select.clientWidth - parseFloat(style.paddingLeft) - 28, widest: Math.max(...[...select.options].map(({ text }) => pen.measureText(text).width)) }; // 28: the arrow
+    });
+    assert.ok(room >= widest, `${widest} in ${room}`);
+    await tab.context().close();
+  });
+
   await check('windows of any width: what there is to watch has room, and so has the map', async () => {
     const tab = await open('#scenario=backup');
     for (let width = 320; width <= 1400; width += 40) {
