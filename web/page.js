@@ -171,7 +171,7 @@ $('check').onclick = () => {
   $('said').textContent = refusal(key, replica) ?? answerOf(world, replica, key);
 };
 $('key').oninput = $('at').onchange = silence;
-const asked = () => ({ key: wellFormed($('key').value), replica: world.replicas[Number($('at').value)] });
+const asked = () => ({ key: wellFormed($('key').value.trim()), replica: world.replicas[Number($('at').value)] });
 function pick(key, index) {
   $('key').value = key;
   $('at').value = index;

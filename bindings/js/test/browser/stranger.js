@@ -259,6 +259,23 @@ async function checkPhone(check, open) {
     await tab.context().close();
   });
 
+  await check('a scenario: the map stays where it is, however long a caption is, on screens of any width', async () => {
+    for (const width of [320, 390, 820, 1280]) {
+      const tab = await open('', { viewport: { width, height: 844 } }), ids = await tab.evaluate(() => [...document.querySelectorAll('#scenario option')].map(({ value }) => value).filter(Boolean));
+      for (const id of ids) {
+        await tab.evaluate((id) => { location.hash = `#scenario=${id}`; }, id);
+        await tab.waitForFunction((id) => playground.world.scenario === id, id);
+        const tops = await tab.evaluate(() => {
+          const seen = new Set();
+          while (playground.world.tick < 240) { playground.run(5); seen.add(Math.round(document.getElementById('map').getBoundingClientRect().top + scrollY)); }
+          return [...seen];
+        });
+        assert.equal(tops.length, 1, `${id}, ${width} px: ${tops}`);
+      }
+      await tab.context().close();
+    }
+  });
+
   await check('windows of any width: what there is to watch has room, and so has the map', async () => {
     const tab = await open('#scenario=backup');
     for (let width = 320; width <= 1400; width += 40) {
