@@ -1,5 +1,5 @@
 // Whether replicas are equal, and what keeps them from it.
-import { grouped, listed } from './dom.js';
+import { counted, listed } from './dom.js';
 import { noun } from './simulation.js';
 
 // Replicas that are alive, in groups that reach each other, the largest first.
@@ -31,13 +31,14 @@ function lacking(world) {
 function lackingText(world) {
   const count = lacking(world), what = { remove: 'change', window: 'change', counter: 'operation' }[world.mode] ?? 'key';
   if (count === 0) return `The same ${noun(world)}s everywhere; digests differ still.`;
-  return count === 1 ? `1 ${what} is not everywhere yet.` : `${grouped(count)} ${what}s are not everywhere yet.`;
+  return `${counted(count, what)} ${count === 1 ? 'is' : 'are'} not everywhere yet.`;
 }
 
 /** A title, and a line that says more. */
 function agreementOf(world) {
   const groups = groupsOf(world), down = world.replicas.some(({ alive }) => !alive);
   if (groups.length === 0) return ['All replicas are killed', 'Start one.'];
+  if (groups.flat().length === 1) return [`Only ${groups[0][0].name} is alive`, 'Killed replicas get what they lack when they start.'];
   if (world.result.converged) return [down ? 'All others are equal' : 'All replicas are equal', down ? 'Killed replicas get what they lack when they start.' : 'All digests are the same.'];
   if (groups.length === 1) return ['Still spreading', lackingText(world)];
   const off = groups.slice(1).flat().sort((a, b) => a.index - b.index).map(({ name }) => name);
@@ -48,7 +49,7 @@ function agreementOf(world) {
 function hindrance(world) {
   const groups = groupsOf(world).length;
   if (groups === 0) return 'All replicas are killed. Start one first.';
-  return groups === 1 ? null : 'Some replicas are cut off. Heal their lines first.';
+  return groups === 1 || world.result.converged ? null : 'Some replicas are cut off. Heal their lines first.';
 }
 
 export { agreementOf, hindrance };

@@ -15,7 +15,7 @@ const wasm = gzipSync(readFileSync(join(folder, 'roost.wasm')), { level: 9 }).to
 const parts = {
   exact: 'ExactSet, ExactTimes, ExactCounter', typed: 'stateOf, changeOf, answerOf', measure: 'measure',
   simulation: 'World, MODES, WORST, ACTS, MOST_ACTS, MOST_TYPED, UNIVERSE, BEFORE, keyOf, noun, aNoun, wellFormed', scenarios: 'SCENARIOS', address: 'toAddress, fromAddress, optionsOf',
-  frames: 'marksOf', dom: '$, make, put, write, colour, forgetColours, grouped, size, rate, listed, agrees', packets: 'placePackets, movePackets', map: 'drawMap, updateMap',
+  frames: 'marksOf', dom: '$, make, put, write, colour, forgetColours, grouped, counted, size, rate, listed, agrees', packets: 'placePackets, movePackets', map: 'drawMap, updateMap',
   agreement: 'agreementOf, hindrance', charts: 'drawLines',
   pictures: 'Pixels, readMarks, drawPictures, cellAt, WIDTH, HEIGHT, COLUMNS', cells: 'drawLegend, updateTip, makeInspectable, chosenCell, forgetCell, prefixes', cards: 'drawCards, updateCards, redrawPictures', figures: 'updateFigures', story: 'drawStory, updateStory',
 };

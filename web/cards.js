@@ -1,5 +1,5 @@
 // The cards of the replicas: digest, picture, typed keys and what can be done to them.
-import { $, agrees, colour, grouped, make, put, size, write } from './dom.js';
+import { $, agrees, colour, counted, grouped, make, put, size, write } from './dom.js';
 import { UNIVERSE, noun } from './simulation.js';
 import { chosenCell, forgetCell, makeInspectable, updateTip, prefixes } from './cells.js';
 import { Pixels, drawPictures, readMarks, WIDTH, HEIGHT } from './pictures.js';
@@ -72,13 +72,14 @@ function chipOf(chips, key, replica) {
 function updateChips(replica, { chips }) {
   const old = [...chips.children].filter((chip) => !world.typed.includes(chip.key)), focused = old.includes(document.activeElement);
   for (const chip of old) chip.remove();
-  for (const key of world.typed) {
+  world.typed.forEach((key, i) => {
     const chip = [...chips.children].find((other) => other.key === key) ?? chipOf(chips, key, replica), [state, text] = replica.states.get(key);
     put(chip, 'data-state', state);
     write(chip.children[0], signs[state]);
     write(chip.children[2], text);
     put(chip, 'title', key);
-  }
+    if (chips.children[i] !== chip) chips.insertBefore(chip, chips.children[i]); // a key that was typed again is the last one
+  });
   if (chips.firstChild && ![...chips.children].some((chip) => chip.tabIndex === 0)) chips.firstChild.tabIndex = 0;
   if (focused) chips.firstChild?.focus();
 }
@@ -100,10 +101,15 @@ function likeOthers(replica) {
   return others === 1 ? 'like 1 other' : `like ${others} others`;
 }
 
+function stateText({ marks, frame }) {
+  if (world.mode === 'reconcile') return `${size(frame.length)} as a list`;
+  return `${world.mode === 'grow' ? counted(marks.length, 'bit set', 'bits set') : counted(marks.length, 'prefix', 'prefixes')}, ${size(frame.length)}`;
+}
+
 function updateCard(replica, card) {
   const equal = agrees(world, replica);
   put(card.card, 'class', `card${replica.alive ? '' : ' down'}${equal ? ' agrees' : ''}${equal && world.result.converged ? ' all' : ''}`);
-  write(card.count, !replica.alive ? 'killed' : world.mode === 'counter' ? '' : `${grouped(replica.size ?? 0)} keys`);
+  write(card.count, !replica.alive ? 'killed' : world.mode === 'counter' ? '' : counted(replica.size ?? 0, 'key'));
   write(card.text, replica.alive ? replica.digest.slice(0, 8) : 'no answer');
   put(card.text.parentElement, 'title', `The digest of the state: equal digests, equal states. ${replica.digest ?? ''}`);
   write(card.same, equal ? (world.result.converged ? 'equal' : likeOthers(replica)) : '');
@@ -111,8 +117,7 @@ function updateCard(replica, card) {
   card.buttons.backup.disabled = !replica.alive;
   card.buttons.restore.disabled = !replica.backup;
   put(card.buttons.restore, 'title', replica.backup ? `Back to tick ${replica.backup.tick}` : 'No backup yet');
-  const what = { grow: 'bits set, ', reconcile: '' }[world.mode] ?? 'prefixes, ', marks = what && replica.alive ? `${grouped(replica.marks.length)} ${what}` : '';
-  write(card.caption, replica.alive ? `${marks}${size(replica.frame.length)}${marks ? '' : ' as a list'}` : 'Its state is on the disk.');
+  write(card.caption, replica.alive ? stateText(replica) : 'Its state is on the disk.');
   put(card.canvas, 'aria-label', world.mode === 'counter' ? `${replica.name}: ${replica.alive ? `${grouped(replica.value)} counted` : 'killed'}` : `Keys at ${replica.name}`);
   updateChips(replica, card);
 }

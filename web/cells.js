@@ -4,7 +4,7 @@ import { UNIVERSE, BEFORE, keyOf, aNoun } from './simulation.js';
 import { cellAt, COLUMNS } from './pictures.js';
 
 // What the lower half of a picture shows.
-const DRAWN = { grow: 'the bits of the array that are set', remove: 'the prefixes', window: 'the prefixes, paler as they get older', counter: 'the prefixes of operations’ hashes', reconcile: `the ${BEFORE} keys that were there before, and the typed ones` };
+const DRAWN = { grow: 'the bits of the array that are set', remove: 'the prefixes', window: 'the prefixes, paler as they get older; those that are forgotten leave with the next addition', counter: 'the prefixes of operations’ hashes', reconcile: `the ${BEFORE} keys that were there before, and the typed ones` };
 const prefixes = (world) => `A prefix is the stored first bits of ${aNoun(world)}’s hash`;
 
 function drawLegend(world) {

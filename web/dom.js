@@ -25,11 +25,12 @@ function colour(name) {
 const forgetColours = () => palette.clear();
 const numbers = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 const grouped = (number) => numbers.format(number);
+const counted = (number, one, more = `${one}s`) => `${grouped(number)} ${number === 1 ? one : more}`;
 const size = (bytes) => (bytes < 10000 ? `${grouped(bytes)} B` : bytes < 1e7 ? `${grouped(bytes / 1000)} kB` : `${grouped(bytes / 1e6)} MB`);
-const rate = (value) => (value === 0 ? '0' : value >= 0.0001 ? `${Number((value * 100).toPrecision(2))} %` : `1 in ${grouped(1 / value)}`);
+const rate = (value) => (value === 0 ? '0' : value >= 1e-6 ? `${Number((value * 100).toPrecision(2))} %` : `1 in ${grouped(1 / value)}`);
 const listed = (words) => (words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`);
 
 // Whether another replica that is alive has the same digest.
 const agrees = (world, replica) => replica.alive && world.replicas.some((other) => other !== replica && other.alive && other.digest === replica.digest);
 
-export { $, make, put, write, colour, forgetColours, grouped, size, rate, listed, agrees };
+export { $, make, put, write, colour, forgetColours, grouped, counted, size, rate, listed, agrees };

@@ -1,7 +1,7 @@
 // The column beside the network: whether replicas agree, the figures, false positives and bytes as charts, and what just happened.
 import { agreementOf } from './agreement.js';
 import { drawLines } from './charts.js';
-import { $, grouped, make, put, rate, size, write } from './dom.js';
+import { $, counted, grouped, make, put, rate, size, write } from './dom.js';
 
 // What is lost, and what is there although it should not be; sets that only grow have no such keys.
 const NAMES = {
@@ -73,7 +73,7 @@ function updateRates(world) {
 function updateBytes(world) {
   const { sent, whole, messages, lost, doubled } = world.bytes, instead = world.mode === 'reconcile' ? 'Whole lists instead' : 'Whole states instead', saved = whole > 0 ? `${grouped(100 * (1 - sent / whole))} %` : '–';
   list($('bytes'), [['Sent', size(sent), '', 'ours'], [instead, size(whole), '', 'whole'], ['Saved', saved, 'good']]);
-  write($('traffic').lastChild, `${grouped(messages)} messages${world.mode === 'reconcile' ? '' : ` with acknowledgements; ${grouped(lost)} lost, ${grouped(doubled)} duplicated`}.`);
+  write($('traffic').lastChild, `${counted(messages, 'message')}${world.mode === 'reconcile' ? '' : ` with acknowledgements; ${grouped(lost)} lost, ${counted(doubled, 'duplicate')}`}.`);
   drawLines($('byte-chart'), world.history, {
     lines: [['whole', 'whole'], ['ours', 'sent']], most: Math.max(1, whole, sent), text: `Bytes: ${size(sent)} sent. ${instead}: ${size(whole)}`,
   });

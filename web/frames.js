@@ -1,8 +1,8 @@
 // What a frame holds, for drawing: the bits of a Bloom filter, or hash prefixes. docs/format.md says what the bytes mean; this
 // reads the kinds that the playground has, and trusts its input, which comes from the module itself.
 //
-// A mark is [number, place, age]: the number tells marks apart, the place is from 0 to 1 (of the array, or of all hashes), the
-// age from 0 to 1 in windows, where it is how soon the prefix is forgotten.
+// A mark is [number, place, since, until]: the number tells marks apart, the place is from 0 to 1 (of the array, or of all hashes).
+// Prefixes of windows and counters also have when their slot began and until when they are found, in milliseconds.
 
 class Reader {
   constructor(bytes) { this.bytes = bytes; this.at = 0; }
@@ -43,11 +43,11 @@ const riceParameter = (universe, count) => (count === 0 ? 0 : floorLog(Math.max(
 function bloomMarks(reader, size) {
   const marks = [], raw = reader.byte() === 0;
   if (raw) {
-    for (let i = 0; i < size; i++) if ((reader.bytes[reader.at + (i >> 3)] >> (i & 7)) & 1) marks.push([i, i / size, 0]);
+    for (let i = 0; i < size; i++) if ((reader.bytes[reader.at + (i >> 3)] >> (i & 7)) & 1) marks.push([i, i / size]);
     return marks;
   }
   const count = reader.varint(), bits = new BitReader(reader.bytes, reader.at), parameter = riceParameter(size, count);
-  for (let i = 0, at = -1; i < count; i++) { at += 1 + bits.rice(parameter); marks.push([at, at / size, 0]); }
+  for (let i = 0, at = -1; i < count; i++) { at += 1 + bits.rice(parameter); marks.push([at, at / size]); }
   return marks;
 }
 
@@ -69,24 +69,23 @@ function dottedPrefixes(reader) {
     for (let i = 0; i < run; i++) {
       bits.at += length - shown;
       const first = bits.bits(shown);
-      marks.push([first * 64 + length, first / 2 ** shown, 0]);
+      marks.push([first * 64 + length, first / 2 ** shown]);
     }
   }
   return marks;
 }
 
 // Prefixes have more bits than a number holds exactly: what is lost is far behind what is shown.
-function timedPrefixes(reader, length, past) {
-  const marks = [];
-  let newest, slot = 0;
+function timedPrefixes(reader, length, window, past) {
+  const marks = [], slotLength = Math.ceil(window / (past + 1)) / 1000;
+  let slot = 0;
   for (let slots = reader.varint(), i = 0; i < slots; i++) {
     slot = i === 0 ? reader.varint() : slot - reader.varint();
-    newest ??= slot;
     const count = reader.varint(), bits = new BitReader(reader.bytes, reader.at), parameter = riceParameter(2 ** length, count);
     for (let j = 0, at = -1; j < count; j++) {
       at += 1 + bits.rice(parameter);
       const first = Math.floor(at / 2 ** (length - SHOWN));
-      marks.push([first, first / 2 ** SHOWN, (newest - slot) / (past + 1)]);
+      marks.push([first, first / 2 ** SHOWN, slot * slotLength, (slot + past + 2) * slotLength]);
     }
     reader.at = bits.byte;
   }
@@ -115,8 +114,7 @@ function marksOf(frame) {
     reader.skip(1);
     return dottedPrefixes(reader);
   }
-  reader.varint();
-  return timedPrefixes(reader, length, reader.byte());
+  return timedPrefixes(reader, length, reader.varint(), reader.byte());
 }
 
 export { marksOf };

@@ -28,8 +28,8 @@ function radiusOf({ ack, size, doomed }, along) {
 }
 
 // From rim to rim, so that no dot hides what is in a node.
-function placeOf({ from, to }, along) {
-  const a = places[from], b = places[to], length = Math.hypot(b.x - a.x, b.y - a.y), at = (a.radius + (length - 2 * a.radius) * along) / length;
+function placeOf({ from, to }, along, radius) {
+  const a = places[from], b = places[to], length = Math.hypot(b.x - a.x, b.y - a.y), rim = a.radius + radius, at = (rim + (length - 2 * rim) * along) / length;
   return [a.x + (b.x - a.x) * at, a.y + (b.y - a.y) * at];
 }
 
@@ -42,10 +42,10 @@ function movePackets({ messages, tick }, part) {
   pen.clearRect(0, 0, pen.canvas.width, pen.canvas.height);
   pen.setTransform(...scale);
   for (const message of messages.slice(0, MOST)) {
-    const along = Math.min(1, Math.max(0, (tick + part - message.sent) / (message.due - message.sent)));
+    const along = Math.min(1, Math.max(0, (tick + part - message.sent) / (message.due - message.sent))), radius = radiusOf(message, along);
     pen.fillStyle = colour(message.ack ? 'soft' : 'blue');
     pen.beginPath();
-    pen.arc(...placeOf(message, along), radiusOf(message, along), 0, 2 * Math.PI);
+    pen.arc(...placeOf(message, along, radius), radius, 0, 2 * Math.PI);
     pen.fill();
   }
 }

@@ -4,7 +4,7 @@ import { World, MODES, WORST, MOST_ACTS, MOST_TYPED, noun, aNoun, wellFormed } f
 import { SCENARIOS } from './scenarios.js';
 import { toAddress, fromAddress, optionsOf } from './address.js';
 import { answerOf } from './typed.js';
-import { $, forgetColours, make, put, write } from './dom.js';
+import { $, counted, forgetColours, make, put, write } from './dom.js';
 import { drawMap, updateMap } from './map.js';
 import { movePackets } from './packets.js';
 import { drawLegend } from './cells.js';
@@ -13,7 +13,7 @@ import { hindrance } from './agreement.js';
 import { updateFigures } from './figures.js';
 import { drawStory, updateStory } from './story.js';
 
-let module, world, playing = true, untilEqual = false, speed = 1;
+let module, world, playing = true, untilEqual = false;
 
 function sorry(text) {
   $('sorry').textContent = text;
@@ -112,7 +112,7 @@ let moved = null; // the slider that the user holds
 function draw() {
   for (const name of SLIDERS) {
     if (name !== moved) $(name).value = world.network[name];
-    write($(`${name}-value`), name === 'delay' ? `${$(name).value} ticks` : `${$(name).value} %`);
+    write($(`${name}-value`), name === 'delay' ? counted(Number($(name).value), 'tick') : `${$(name).value} %`);
   }
   $('stream').checked = world.stream;
   left = [];
@@ -145,20 +145,19 @@ $('equal').onclick = () => {
   setPlaying(true);
   untilEqual = true;
 };
-$('speed').onchange = () => { speed = Number($('speed').value); };
 $('stream').onchange = () => act('stream', $('stream').checked);
 $('cut').onclick = () => act('all', false);
 $('heal').onclick = () => act('all', true);
 for (const name of SLIDERS) {
   $(name).max = WORST[name];
-  $(name).oninput = () => { moved = name; draw(); };
+  $(name).oninput = () => { moved = Number($(name).value) === world.network[name] ? null : name; draw(); }; // back where it was, it is no change
   $(name).onchange = () => { moved = null; act('set', name, Number($(name).value)); };
 }
 $('seed').onchange = () => restart({ seed: Math.max(0, Math.min(2 ** 31 - 1, Math.floor(Number($('seed').value) || 0))), script: [] });
 $('count').onchange = () => restart({ count: Number($('count').value), script: [] });
 $('copy').onclick = async () => {
   saveNow();
-  try { await navigator.clipboard.writeText(location.href); $('copy').textContent = 'Copied'; } catch { $('copy').textContent = 'It is in the address bar'; }
+  try { await navigator.clipboard.writeText(new URL(toAddress(world), location.href).href); $('copy').textContent = 'Copied'; } catch { $('copy').textContent = 'It is in the address bar'; }
   if (world.done.length >= MOST_ACTS) $('copy').textContent = `Copied the first ${MOST_ACTS} acts`;
   setTimeout(() => { $('copy').textContent = 'Copy address'; }, 2000);
 };
@@ -172,7 +171,7 @@ $('check').onclick = () => {
   $('said').textContent = refusal(key, replica) ?? answerOf(world, replica, key);
 };
 $('key').oninput = $('at').onchange = silence;
-const asked = () => ({ key: wellFormed($('key').value), replica: world.replicas[Number($('at').value)] });
+const asked = () => ({ key: wellFormed($('key').value.trim()), replica: world.replicas[Number($('at').value)] });
 function pick(key, index) {
   $('key').value = key;
   $('at').value = index;
@@ -188,7 +187,7 @@ function refusal(key, replica) {
   return replica.alive ? null : `${replica.name} is killed. Start it first.`;
 }
 function full(key) {
-  return world.everTyped.size >= MOST_TYPED && !world.everTyped.has(key) ? `The playground takes ${MOST_TYPED} typed ${noun(world)}s. Restart it for more.` : null;
+  return world.everTyped.size >= MOST_TYPED && !world.everTyped.has(key) ? `The playground takes ${MOST_TYPED} typed ${noun(world)}s. Choose a mode for a new run.` : null;
 }
 function typedAt(what, key, replica) {
   const counter = world.mode === 'counter', was = counter ? replica.value : world.holds(replica, key); // not what the filter takes for one of its own
@@ -224,19 +223,20 @@ chooseTheme(stored((storage) => storage.getItem('theme')));
 // ---- time --------------------------------------------------------------------------------------------------------------
 
 const LENGTH = 140; // of a tick, in milliseconds
+const speed = () => Number($('speed').value); // browsers set it when users come back to the page
 let last = 0;
 
 function tick() {
   world.step();
   if (untilEqual && world.result.converged) setPlaying(false);
   left = [...PARTS];
-  if (speed > 1 || !playing) draw();
+  if (speed() > 1 || !playing) draw();
 }
 
 // At most one tick a frame: a tab that was in the background goes on where it was. What a tick changes is drawn in the frames
 // after it, a part in each, so that no frame takes long.
 function frame(now) {
-  const length = LENGTH / speed;
+  const length = LENGTH / speed();
   try {
     if (left.length > 0) left.shift()();
     else if (playing && now - last >= length) {
@@ -268,7 +268,7 @@ async function start() {
     sorry(`This browser cannot run the playground's WebAssembly module: ${error.message}`);
     return;
   }
-  document.documentElement.dataset.ready = '';
+  document.documentElement.dataset.ready = ''; // style.css shows the controls
   requestAnimationFrame(frame);
 }
 start();

@@ -38,8 +38,8 @@ function paintOf(name, ground = 0) {
 // The keys of a list that are not of the stream: those that were there before, then the typed ones.
 function listMarks(world, keys) {
   const marks = [];
-  for (let i = 0; i < BEFORE; i++) if (keys.has(`before-${i}`)) marks.push([i, 0, 0]);
-  [...world.everTyped].forEach((key, i) => { if (keys.has(key) && !streamed.has(key)) marks.push([BEFORE + i, 0, 0]); });
+  for (let i = 0; i < BEFORE; i++) if (keys.has(`before-${i}`)) marks.push([i]);
+  [...world.everTyped].forEach((key, i) => { if (keys.has(key) && !streamed.has(key)) marks.push([BEFORE + i]); });
   return marks;
 }
 
@@ -83,14 +83,19 @@ function drawCells(world, pixels, replica, everywhere) {
   });
 }
 
+// In a window, prefixes get paler with time: a state has no clock, and keeps those that no query finds until the next addition.
+function paintOfAge(name, since, until, now) {
+  return now < until ? paintOf(name, 0.7 * ((now - since) / (until - since))) : paintOf('empty');
+}
+
 // `shared` tells whether all replicas have a mark.
-function drawMarks(mode, pixels, marks, shared) {
+function drawMarks({ mode, now }, pixels, marks, shared) {
   const plain = paintOf('cell'), blue = paintOf('blue');
   for (let i = 0; i < marks.length; i++) {
-    const [number, place, age] = marks[i], solid = shared(number) ? plain : blue;
+    const [number, place, since, until] = marks[i], isShared = shared(number), solid = isShared ? plain : blue;
     if (mode === 'grow') pixels.rectangle((number % BITS) * 2, MIDDLE + Math.floor(number / BITS) * 3, 2, 3, solid);
     else if (mode === 'reconcile') pixels.rectangle((number % LISTED) * 8 + 1, MIDDLE + Math.floor(number / LISTED) * 8, 6, 6, solid);
-    else pixels.rectangle(Math.floor(((place * ROWS) % 1) * (WIDTH - 3)), MIDDLE + Math.floor(place * ROWS) * ROW, 3, ROW - 3, age ? paintOf(solid === plain ? 'cell' : 'blue', 0.7 * age) : solid);
+    else pixels.rectangle(Math.floor(((place * ROWS) % 1) * (WIDTH - 3)), MIDDLE + Math.floor(place * ROWS) * ROW, 3, ROW - 3, mode === 'window' ? paintOfAge(isShared ? 'cell' : 'blue', since, until, now) : solid);
   }
 }
 
@@ -116,7 +121,7 @@ function drawPictures(world, pictures, chosen) {
     const pixels = pictures[i];
     pixels.dots.fill(ground);
     if (replica.alive && !isCounter) drawCells(world, pixels, replica, everywhere);
-    if (replica.alive) drawMarks(world.mode, pixels, replica.marks, shared);
+    if (replica.alive) drawMarks({ mode: world.mode, now: world.now() }, pixels, replica.marks, shared);
     pixels.show();
     if (replica.alive && isCounter) drawNumber(pixels.pen, grouped(replica.value));
     if (chosen !== null && !isCounter) drawChosen(pixels.pen, chosen);

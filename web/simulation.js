@@ -232,7 +232,7 @@ class World {
   set(name, value) {
     if (!Object.hasOwn(this.network, name)) return;
     this.network[name] = Math.max(0, Math.min(WORST[name], Math.floor(Number(value)) || 0));
-    this.note({ delay: 'Messages take up to', duplicate: 'Duplicates:', loss: 'Loss:' }[name] + ` ${this.network[name]} ${name === 'delay' ? 'ticks longer' : '%'}`);
+    this.note({ delay: 'Messages take up to', duplicate: 'Duplicates:', loss: 'Loss:' }[name] + ` ${this.network[name]} ${name !== 'delay' ? '%' : this.network.delay === 1 ? 'tick longer' : 'ticks longer'}`);
   }
 
   setStream(on) {
@@ -246,6 +246,7 @@ class World {
     const before = this.mode === 'counter' ? replica.filter.value : 0, done = what === 'add' ? this.add(index, key) : this.remove(index, key);
     if (done === false) return;
     everTyped.add(key);
+    replica.knew.add(key);
     if (!typed.includes(key)) this.typed = [...typed, key].slice(-SHOWN);
     if (this.mode !== 'counter') this.note(`${key} is ${what === 'add' ? 'added' : 'removed'} at ${replica.name}`);
     else this.note(replica.filter.value === before ? `${key} was counted before: ${replica.name} ignores the retry` : `${key} is counted at ${replica.name}`);
@@ -352,7 +353,7 @@ class World {
   post(message, size, whole = size) {
     const { delay, duplicate, loss } = this.network;
     const copies = this.random(100) < duplicate ? 2 : 1;
-    this.bytes.messages++;
+    this.bytes.messages += copies;
     this.bytes.doubled += copies - 1;
     for (let i = 0; i < copies; i++) {
       this.bytes.sent += size;

@@ -9,17 +9,20 @@ for (const { id, title } of SCENARIOS) make($('scenario'), 'option', { value: id
 
 let shown;
 
-// A bar for each caption, as wide as it takes time.
+// A bar for each caption, as wide as it takes time. All captions are there, unseen, behind the one that is shown, so that nothing
+// below moves when another one is longer.
 function drawStory(world) {
   shown = SCENARIOS.find(({ id }) => id === world.scenario);
   const after = SCENARIOS[SCENARIOS.indexOf(shown) + 1];
   $('scenario').value = world.scenario;
   write($('watch'), shown ? shown.watch : `Type ${aNoun(world)} and press ${world.mode === 'counter' ? 'Count' : 'Add'}, cut a line, kill a replica. Or choose a scenario.`);
   put($('watch'), 'class', shown ? 'told' : ''); // captions tell it
-  write($('next'), !shown ? 'First scenario' : after ? 'Next scenario' : 'Free play');
+  $('next').textContent = !shown ? 'First' : after ? 'Next' : 'Free play';
+  if (after || !shown) make($('next'), 'span', {}, ' scenario'); // phones have no room for it
   put($('next'), 'title', !shown ? SCENARIOS[0].title : after?.title ?? 'No script: it is your turn');
   $('next').value = !shown ? SCENARIOS[0].id : after?.id ?? '';
   $('progress').replaceChildren();
+  $('captions').replaceChildren($('caption'), ...(shown?.captions ?? []).map(([, text]) => make($('captions'), 'p', { 'aria-hidden': true }, text)));
   for (const [from, to] of parts()) make(make($('progress'), 'span', { style: `flex-grow: ${to - from}` }), 'i');
 }
 

@@ -9,7 +9,7 @@ import { isCore, removes, roost } from './package.js';
 const { marksOf } = await import(`data:text/javascript;base64,${readFileSync(new URL('../../../web/frames.js', import.meta.url), 'base64')}`);
 const { Filter, Window, Counter } = roost;
 const START = 1.8e12, names = (count) => Array.from({ length: count }, (_, i) => `key-${i}`);
-const inside = (marks) => marks.every(([, place, age]) => place >= 0 && place < 1 && age >= 0 && age <= 1);
+const inside = (marks) => marks.every(([, place]) => place >= 0 && place < 1);
 // The first bits of prefixes, which have different lengths.
 const firsts = (marks) => [...new Set(marks.map(([, place]) => Math.floor(place * 2 ** 20)))].sort((a, b) => a - b);
 
@@ -41,7 +41,7 @@ test('prefixes with dots, after removals and merges', { skip: !removes }, () => 
   }
 });
 
-test('prefixes of windows and counters, by age', { skip: isCore }, () => {
+test('prefixes of windows and counters, and until when they are found', { skip: isCore }, () => {
   const filter = new Filter({ kind: 'orcuckoo' }), window = new Window({ window: 60 }), counter = new Counter({ window: 60 });
   for (const [i, key] of names(300).entries()) {
     filter.add(key);
@@ -49,6 +49,10 @@ test('prefixes of windows and counters, by age', { skip: isCore }, () => {
     counter.increment(key, 1, START + i * 100);
   }
   const marks = agrees(window);
-  assert.ok(marks.some(([, , age]) => age === 0) && marks.some(([, , age]) => age > 0));
+  for (const later of [0, 20, 40, 60, 70, 74, 75, 80, 90, 120, 300]) {
+    const now = START + later * 1000, found = names(300).filter((key) => window.has(key, now));
+    assert.equal(marks.filter(([, , , until]) => until > now).length, found.length, `${later} seconds later`);
+  }
+  for (const [, , since, until] of marks) assert.ok(since <= START + 30000 && until - since === 75000); // a window and a slot
   for (const timed of [window, counter]) assert.deepEqual(firsts(agrees(timed)), firsts(agrees(filter)));
 });

@@ -99,6 +99,16 @@ async function checkSpoken(check, open) {
     }
   });
 
+  await check('screen readers and voice control press a line: it is cut once, as with a mouse', async () => {
+    const tab = await open('#mode=remove&replicas=3&seed=2'), isUp = () => tab.evaluate(() => playground.world.lines.get('0-2'));
+    await tab.evaluate(() => document.querySelector('[data-line="0-2"]').dispatchEvent(new MouseEvent('click', { bubbles: true }))); // no pointer before it
+    assert.equal(await isUp(), false);
+    const { x, y, width, height } = await tab.locator('[data-line="0-2"] .wire').boundingBox();
+    await tab.mouse.click(x + width / 2, y + height / 2);
+    assert.equal(await isUp(), true);
+    await tab.context().close();
+  });
+
   await check('charts and pictures have names that say what they show', async () => {
     const tab = await open('#mode=grow&replicas=4&seed=2');
     await runTo(tab, 60);

@@ -45,6 +45,11 @@ async function checkAddresses(check, open) {
     assert.ok(held < 40 && text === held, `${held}`);
     await tab.mouse.up();
     assert.deepEqual((await shown())[2], [held, held, held]);
+    await tab.evaluate(() => { location.hash = '#mode=remove&replicas=3&seed=2&script=20.set.loss.30'; });
+    await tab.waitForFunction(() => playground.world.tick < 20);
+    await tab.evaluate(() => { for (const value of [50, 5]) { document.getElementById('loss').value = value; document.getElementById('loss').dispatchEvent(new Event('input')); } }); // there and back, which is no change
+    await runTo(tab, 20);
+    assert.deepEqual((await shown())[2], [30, 30, 30]);
     assert.deepEqual(tab.errors, []);
     await tab.context().close();
   });
@@ -60,7 +65,13 @@ async function checkAddresses(check, open) {
     const again = await open(await addressOf(tab));
     await runTo(again, (await figures(tab)).tick);
     assert.deepEqual(await digests(again), await digests(tab));
-    assert.equal(await again.evaluate(() => playground.world.everTyped.size), keys.length);
+    assert.equal(await again.evaluate(() => playground.world.everTyped.size), keys.filter((key) => key.trim()).length);
+    await tab.fill('#key', ' heron '); // keyboards of phones add the space
+    await tab.click('#check');
+    assert.match(await tab.textContent('#said'), /^heron: certainly not/);
+    await tab.fill('#key', ' ');
+    await tab.click('#add');
+    assert.equal(await tab.textContent('#said'), 'Type a key first.');
     assert.ok(await again.evaluate(() => [...playground.world.everTyped].every(({ length }) => length <= 100)));
     assert.deepEqual([...tab.errors, ...again.errors], []);
     await tab.context().close();
@@ -82,11 +93,21 @@ async function checkAddresses(check, open) {
     await tab.context().close();
   });
 
-  await check('without WebAssembly the page says so', async () => {
-    const tab = await open('', { pause: false, before: () => { delete globalThis.WebAssembly; } });
-    assert.match(await tab.textContent('#sorry'), /^This browser has no WebAssembly/);
-    assert.equal(await tab.isVisible('#sorry'), true);
-    assert.deepEqual(tab.errors, []);
+  await check('without WebAssembly, or without JavaScript, the page says so, and shows no control that does nothing', async () => {
+    for (const [options, sorry] of [[{ before: () => { delete globalThis.WebAssembly; } }, /^This browser has no WebAssembly/], [{ javaScriptEnabled: false }, /needs JavaScript and WebAssembly\.$/]]) {
+      const tab = await open('', { pause: false, ...options });
+      assert.match(await tab.locator('#sorry:visible, .sorry:visible').innerText(), sorry);
+      assert.equal(await tab.locator('button:visible, input:visible, select:visible').count(), 0);
+      assert.deepEqual(tab.errors, []);
+      await tab.context().close();
+    }
+  });
+
+  await check('the limit of typed keys: what the message says to do helps', async () => {
+    const tab = await open(`#mode=grow&replicas=3&seed=2&script=${Array.from({ length: 250 }, (_, i) => `0.add.0.k${i}`).join('~')}`), add = async () => { await tab.fill('#key', 'swift'); await tab.click('#add'); return tab.textContent('#said'); };
+    assert.equal(await add(), 'The playground takes 250 typed keys. Choose a mode for a new run.');
+    await tab.click('#mode-grow');
+    assert.equal(await add(), 'swift is added at Amsterdam.');
     await tab.context().close();
   });
 

@@ -139,6 +139,68 @@ async function checkWords(check, open) {
   });
 }
 
+async function checkNumbers(check, open) {
+  await check('one key, one prefix, one message, one tick: no plural of one', async () => {
+    for (const hash of ['#mode=window&replicas=3&seed=2&script=0.stream.off~100.add.0.swift~110.set.delay.1', '#mode=grow&replicas=3&seed=2&script=0.set.delay.1']) {
+      const tab = await open(hash), seen = await tab.evaluate(() => {
+        const wrong = new Set();
+        while (playground.world.tick < 180) {
+          playground.run(1);
+          for (const [text] of document.body.innerText.matchAll(/(?<![\d,.])1 (keys|bits|prefixes|messages|ticks|duplicates|operations|changes)\b/g)) wrong.add(text);
+        }
+        return [...wrong];
+      });
+      assert.deepEqual(seen, [], hash);
+      await tab.context().close();
+    }
+  });
+
+  await check('messages: each copy is one, so that no more are lost than there are', async () => {
+    const tab = await open('#mode=remove&replicas=3&seed=1&script=0.kill.1~0.kill.2~0.set.duplicate.60~0.set.loss.60');
+    await run(tab, 200);
+    const text = await tab.textContent('#traffic p'), [all, lost, duplicates] = text.match(/\d+/g).map(Number);
+    assert.match(text, /^\d+ messages with acknowledgements; \d+ lost, \d+ duplicates\.$/);
+    assert.ok(duplicates > 10 && lost > all / 2 && lost <= all, text);
+    assert.deepEqual(await agreement(tab), ['Only Amsterdam is alive', 'Killed replicas get what they lack when they start.']);
+    await tab.context().close();
+  });
+
+  await check('a window: prefixes get paler without any message, and those that are forgotten are faint', async () => {
+    const tab = await open('#mode=window&replicas=3&seed=2&script=0.stream.off'), paints = () => tab.evaluate(() => {
+      const { data } = document.querySelector('.card canvas').getContext('2d').getImageData(0, 116, 480, 94);
+      return [...new Set(new Uint32Array(data.buffer))].map((paint) => paint & 255).sort((a, b) => a - b); // how red: the darkest first
+    });
+    const hex = (name) => tab.evaluate((name) => parseInt(getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim().slice(1, 3), 16), name), [empty, field] = [await hex('empty'), await hex('field')];
+    const seen = [];
+    for (const tick of [10, 40, 59, 90]) { await runTo(tab, tick); seen.push(await paints()); }
+    assert.ok(seen[0][0] < seen[1][0] && seen[1][0] < seen[2][0], JSON.stringify(seen));
+    assert.deepEqual(seen[3], [empty, field]);
+    assert.match(await tab.textContent('.card:nth-child(1) .caption'), /^400 prefixes/); // of the state, which the next addition changes
+    assert.match(await tab.textContent('#cells'), /those that are forgotten leave with the next addition\./);
+    await tab.context().close();
+  });
+
+  await check('no dot hides the number in a replica, and no figure of the charts has two lines', async () => {
+    const tab = await open('#mode=remove&replicas=4&seed=2');
+    for (let i = 0; i < 40; i++) {
+      await run(tab, 1);
+      const hidden = await tab.evaluate(() => {
+        const canvas = document.getElementById('packets'), { left, top, width } = canvas.getBoundingClientRect(), ratio = canvas.width / width;
+        return [...document.querySelectorAll('#map circle')].filter((circle) => {
+          const box = circle.getBoundingClientRect(), half = box.width * 0.33, [x, y] = [box.left + box.width / 2 - half - left, box.top + box.height / 2 - half - top];
+          return canvas.getContext('2d').getImageData(x * ratio, y * ratio, 2 * half * ratio, 2 * half * ratio).data.some(Boolean);
+        }).length;
+      });
+      assert.equal(hidden, 0, `tick ${i}`);
+    }
+    for (const mode of MODES) {
+      await tab.click(`#mode-${mode}`);
+      for (const box of await tab.locator('#rates dt:visible').all()) assert.ok((await box.boundingBox()).height < 25, `${mode}: ${await box.textContent()}`);
+    }
+    await tab.context().close();
+  });
+}
+
 // A finger that goes from a place of the map, in units of its drawing, upwards or downwards.
 async function swipe(tab, [x, y], by) {
   const session = await tab.context().newCDPSession(tab), at = await tab.evaluate(([x, y]) => { const point = new DOMPoint(x, y).matrixTransform(document.getElementById('map').getScreenCTM()); return { x: point.x, y: point.y }; }, [x, y]);
@@ -186,12 +248,44 @@ async function checkPhone(check, open) {
       }
   });
 
+  await check('a phone: the name of each scenario has room beside the button for the next one', async () => {
+    const tab = await open('#scenario=death', phone);
+    const { room, widest } = await tab.evaluate(() => {
+      const select = document.getElementById('scenario'), style = getComputedStyle(select), pen = document.createElement('canvas').getContext('2d');
+      pen.font = style.font;
+      return { room: select.clientWidth - parseFloat(style.paddingLeft) - 28, widest: Math.max(...[...select.options].map(({ text }) => pen.measureText(text).width)) }; // 28: the arrow
+    });
+    assert.ok(room >= widest, `${widest} in ${room}`);
+    await tab.context().close();
+  });
+
+  await check('a scenario: the map stays where it is, however long a caption is, on screens of any width', async () => {
+    for (const width of [320, 390, 820, 1280]) {
+      const tab = await open('', { viewport: { width, height: 844 } }), ids = await tab.evaluate(() => [...document.querySelectorAll('#scenario option')].map(({ value }) => value).filter(Boolean));
+      for (const id of ids) {
+        await tab.evaluate((id) => { location.hash = `#scenario=${id}`; }, id);
+        await tab.waitForFunction((id) => playground.world.scenario === id, id);
+        const tops = await tab.evaluate(() => {
+          const seen = new Set();
+          while (playground.world.tick < 240) { playground.run(5); seen.add(Math.round(document.getElementById('map').getBoundingClientRect().top + scrollY)); }
+          return [...seen];
+        });
+        assert.equal(tops.length, 1, `${id}, ${width} px: ${tops}`);
+      }
+      await tab.context().close();
+    }
+  });
+
   await check('windows of any width: what there is to watch has room, and so has the map', async () => {
     const tab = await open('#scenario=backup');
     for (let width = 320; width <= 1400; width += 40) {
       await tab.setViewportSize({ width, height: 900 });
-      const { watch, map } = await tab.evaluate(() => ({ watch: document.getElementById('watch').getBoundingClientRect().height, map: document.getElementById('map').getBoundingClientRect().width }));
+      const { watch, map, figures, charts } = await tab.evaluate(() => {
+        const box = (selector) => document.querySelector(selector).getBoundingClientRect();
+        return { watch: box('#watch').height, map: box('#map').width, figures: box('.exact').right, charts: box('#traffic').right };
+      });
       assert.ok(watch < 90 && map >= Math.min(width - 70, 300), `${width} px: ${watch} high, map ${map} wide`);
+      assert.equal(charts, figures, `${width} px: a column without a chart`);
       assert.ok(await tab.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${width} wide`);
     }
     await tab.context().close();
@@ -233,6 +327,7 @@ export async function checkStranger(check, open) {
   await checkAgreement(check, open);
   await checkQueries(check, open);
   await checkWords(check, open);
+  await checkNumbers(check, open);
   await checkCounterWords(check, open);
   await checkPhone(check, open);
 }

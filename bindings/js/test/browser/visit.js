@@ -111,6 +111,49 @@ async function checkScenarios(check, open) {
   });
 }
 
+async function checkReplay(check, open) {
+  await check('Restart: the chips of a replay are those of the run, also of keys typed within one tick', async () => {
+    const tab = await open('#mode=remove&replicas=3&seed=2&script=0.stream.off~0.all.off'), shown = async () => [await chips(tab, 0), Object.keys(await chips(tab, 0))];
+    await runTo(tab, 5);
+    await type(tab, 'swift', 0);
+    await type(tab, 'swift', 0, '#remove');
+    await type(tab, 'swift', 1); // which Amsterdam has not heard of; it had the key before
+    await run(tab, 1);
+    const once = await shown();
+    assert.deepEqual(once[0], { swift: 'removed' });
+    await tab.click('#restart');
+    await runTo(tab, 6);
+    assert.deepEqual(await shown(), once);
+    for (const key of ['a', 'b', 'c', 'd', 'e', 'f']) await type(tab, key, 0);
+    await tab.evaluate(() => { for (const key of ['g', 'h', 'b']) playground.world.act('add', 0, key); playground.run(1); }); // one drawing
+    assert.deepEqual((await shown())[1], ['d', 'e', 'f', 'g', 'h', 'b']);
+    await tab.context().close();
+  });
+
+  await check('Back to the page: the speed is the one that is shown', async () => {
+    const tab = await open('#mode=remove&replicas=3&seed=2', { pause: false, before: () => { globalThis.requestAnimationFrame = (call) => { globalThis.frame = call; }; } });
+    const begun = () => tab.waitForFunction(() => globalThis.frame, null, { polling: 50 });
+    await begun();
+    await tab.selectOption('#speed', '4');
+    await tab.goto('about:blank');
+    await tab.goBack();
+    await begun();
+    const ticks = await tab.evaluate(() => { for (let now = 1000; now < 3000; now += 10) frame(now); return playground.world.tick; }), speed = Number(await tab.inputValue('#speed'));
+    assert.ok(Math.abs(ticks - (2000 / 140) * speed) < 8, `${speed}×: ${ticks} ticks`);
+    await tab.context().close();
+  });
+
+  await check('Copy address: the address of this run, also where the browser refuses to change the one it shows', async () => {
+    const tab = await open('#mode=remove&replicas=3&seed=2', { permissions: ['clipboard-read', 'clipboard-write'] });
+    await tab.evaluate(() => { history.replaceState = () => { throw new Error('for a test'); }; });
+    await type(tab, 'swift', 0);
+    await tab.click('#copy');
+    await tab.waitForFunction(() => document.getElementById('copy').textContent === 'Copied');
+    assert.match(await tab.evaluate(() => navigator.clipboard.readText()), /^file:.*index\.html#mode=remove&replicas=3&seed=2&script=[0-9]+\.add\.0\.swift$/);
+    await tab.context().close();
+  });
+}
+
 async function checkRest(check, open) {
   await check('what just happened: the last five, and announcements with a pause between them', async () => {
     const tab = await open('#mode=remove&replicas=3&seed=2&script=0.stream.off');
@@ -154,7 +197,7 @@ async function checkRest(check, open) {
 
   await check('speed, and running until all digests are equal', async () => {
     const tab = await open('#mode=remove&replicas=3&seed=2');
-    await run(tab, 50);
+    await runTo(tab, 20);
     await tab.selectOption('#speed', '4');
     await tab.click('#cut');
     await tab.click('#equal');
@@ -165,6 +208,14 @@ async function checkRest(check, open) {
     await tab.click('#equal');
     assert.deepEqual([await tab.textContent('#refused'), await tab.textContent('#play')], ['All replicas are killed. Start one first.', 'Play']);
     await kill(); // which starts them
+    await tab.evaluate(() => { location.hash = '#mode=remove&replicas=3&seed=2&script=0.stream.off~0.all.off'; });
+    await tab.waitForFunction(() => !playground.world.stream && playground.world.tick < 50);
+    await tab.click('#equal'); // they are: cut lines do not matter
+    assert.equal(await tab.textContent('#refused'), '');
+    await tab.waitForFunction(() => document.getElementById('play').textContent === 'Play', null, { timeout: 20000 });
+    await tab.click('#heal');
+    await tab.check('#stream');
+    await run(tab, 20);
     await tab.click('#equal');
     await tab.waitForFunction(() => document.getElementById('play').textContent === 'Play', null, { timeout: 20000 });
     assert.equal((await figures(tab)).converged, true);
@@ -175,5 +226,6 @@ async function checkRest(check, open) {
 export async function checkVisit(check, open) {
   await checkChips(check, open);
   await checkScenarios(check, open);
+  await checkReplay(check, open);
   await checkRest(check, open);
 }
