@@ -21,6 +21,7 @@ for file in usr/local/include/roost.h usr/local/include/roost.hpp usr/local/incl
 done
 unit=$lib/systemd/system/roost-link.service
 check "has the unit, which starts what was installed" grep -q '^ExecStart=/usr/local/bin/roost link ' "$unit"
+check "and which stays down where settings are wrong" sh -c "'$root/usr/local/bin/roost' link; grep -qx RestartPreventExitStatus=\$? '$unit'"
 check "which systemd understands" sh -c "! command -v systemd-analyze >/dev/null || sed 's,=/usr/local/bin/roost,=$root/usr/local/bin/roost,' '$unit' >'$root/roost-link.service' &&
     ! systemd-analyze verify --man=no '$root/roost-link.service' 2>&1 | grep 'roost-link.service:[0-9]'"
 [ ! -f build/roost.so ] || check "has the module" test -f "$lib/roost/roost.so"
