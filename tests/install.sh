@@ -158,4 +158,11 @@ fi
 check "does not uninstall what was installed elsewhere" sh -c "! make --no-print-directory uninstall DESTDIR='$root/elsewhere' | grep -v 'the last make install was not to' && test -f '$lib/libroost.a'"
 check "uninstalls, also from a prefix that ends with a slash" make --no-print-directory uninstall PREFIX=/usr/local/ DESTDIR="$root"
 check "and leaves no file behind" sh -c "! find '$root/usr' -type f | grep ."
+near=$(realpath --relative-to=. "$root")/'a [place]'/
+check "installs below a relative DESTDIR" make --no-print-directory install DESTDIR="$near"
+check "which is one of the folder of make" test -f "$root/a [place]/usr/local/lib/libroost.a"
+check "uninstalls from there" make --no-print-directory uninstall DESTDIR="$near"
+check "and leaves nothing there" sh -c "! find '$root/a [place]' -mindepth 1 | grep ."
+check "a relative PREFIX is refused" sh -c "! make --no-print-directory install PREFIX=place DESTDIR='$root' >'$root/printed' && grep -q 'PREFIX=place: must be an absolute path' '$root/printed'"
+check "PREFIX=/ is not the default" sh -c "make -n install PREFIX=/ | grep -- '--prefix \"/\"'"
 exit $fail
