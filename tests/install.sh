@@ -150,6 +150,8 @@ if is_long; then
     check "and CMake" sh -c "unset LD_LIBRARY_PATH; cmake -S examples/cmake -B '$root/cmake-other' -DCMAKE_PREFIX_PATH='$other' && cmake --build '$root/cmake-other' &&
         '$root/cmake-other/two_replicas' | grep -qx 'swift 1, martin 1, heron 0' && ldd '$root/cmake-other/two_replicas' | grep -F '$other/lib/libroost.so.0'"
     check "the program there runs" "$other/bin/roost" --version
+    check "systemd finds it" sh -c "! command -v systemd-analyze >/dev/null ||
+        ! systemd-analyze verify --man=no '$other/lib/systemd/system/roost-link.service' 2>&1 | grep -E 'roost-link.service:[0-9]|executable'"
     check "uninstalls from another prefix" make --no-print-directory uninstall install_folder="$root/other" PREFIX="$other"
     check "and leaves no file there" sh -c "! find '$other' -type f -o -type l | grep ."
 else
