@@ -202,20 +202,24 @@ bench-link: module
 	@bench/link.py --csv bench/link.csv
 
 # build/ is set up for /usr/local; another PREFIX has a build folder of its own. The loader is told where it is its own system.
-prefix = $(PREFIX:%/=%)
+# A relative DESTDIR is one of this folder; Meson would take it from the build folder.
+prefix = $(or $(PREFIX:%/=%),/)
+destdir = $(if $(DESTDIR),$(if $(filter /%,$(firstword $(DESTDIR))),,$(CURDIR)/)$(DESTDIR:%/=%))
+place = $(destdir)$(prefix:%/=%)
 install_folder = $(if $(filter-out /usr/local,$(prefix)),build-install,build)
 install: all
+	@case "$(prefix)" in /*) ;; *) echo "roost: PREFIX=$(prefix): must be an absolute path"; exit 2 ;; esac
 	@test -f $(install_folder)/build.ninja || meson setup $(install_folder) >/dev/null
 	@test $(install_folder) = build || meson configure $(install_folder) --prefix "$(prefix)" --libdir lib >/dev/null
 	@packaging/installed $(install_folder) | xargs packaging/compile $(install_folder)
-	@meson install -C $(install_folder) --quiet --no-rebuild
-	@if test -z "$(DESTDIR)" && test "$$(id -u)" -eq 0; then ldconfig; fi
+	@DESTDIR="$(destdir)" meson install -C $(install_folder) --quiet --no-rebuild
+	@if test -z "$(destdir)" && test "$$(id -u)" -eq 0; then ldconfig; fi
 
 uninstall:
 	@test -f $(install_folder)/meson-logs/install-log.txt || { echo "roost: nothing was installed from $(install_folder)"; exit 2; }
-	@grep -q '^$(DESTDIR)$(prefix)/' $(install_folder)/meson-logs/install-log.txt || { echo "roost: the last make install was not to $(DESTDIR)$(prefix)"; exit 2; }
+	@case "$$(sed -n '/^[^#]/{p;q}' $(install_folder)/meson-logs/install-log.txt)" in "$(place)"/*) ;; *) echo "roost: the last make install was not to $(place)"; exit 2 ;; esac
 	@ninja -C $(install_folder) --quiet uninstall >/dev/null
-	@for folder in include/roost lib/roost lib/cmake/roost; do rmdir "$(DESTDIR)$(prefix)/$$folder" 2>/dev/null || true; done
+	@for folder in include/roost lib/roost lib/cmake/roost; do rmdir "$(place)/$$folder" 2>/dev/null || true; done
 
 # From what is committed; the same commit gives the same bytes.
 version = $(shell sed -n "s/^ *version: '\\(.*\\)',/\\1/p" meson.build)

@@ -40,12 +40,21 @@ static const char *last_error(void)
     return reason ? reason : "no reason given";
 }
 
+/* OpenSSL names the error of the system first, and then the functions that it made fail. */
+static bool complain_of_file(const char *file, const char *what)
+{
+    unsigned long first = ERR_peek_error();
+    if (ERR_GET_LIB(first) == ERR_LIB_SYS)
+        return complain(file, "%s", strerror(ERR_GET_REASON(first)));
+    return complain(file, "%s (%s)", what, last_error());
+}
+
 static bool load_authorities(SSL_CTX *context, const char *file)
 {
     ERR_clear_error();
     if (file)
         return SSL_CTX_load_verify_locations(context, file, NULL) == 1 ||
-               complain(file, "contains no usable certificates (%s)", last_error());
+               complain_of_file(file, "contains no usable certificates");
     return SSL_CTX_set_default_verify_paths(context) == 1 ||
            complain_plainly("the certificates of the system cannot be read (%s)", last_error());
 }
@@ -57,10 +66,10 @@ static bool load_our_own(SSL_CTX *context, const struct connection_options *opti
     if (!file)
         return true;
     if (SSL_CTX_use_certificate_chain_file(context, file) != 1)
-        return complain(file, "is not a usable certificate (%s)", last_error());
+        return complain_of_file(file, "is not a usable certificate");
     return (SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) == 1 &&
             SSL_CTX_check_private_key(context) == 1) ||
-           complain(key, "is not the key of the certificate (%s)", last_error());
+           complain_of_file(key, "is not the key of the certificate");
 }
 
 struct tls_context *tls_context_new(const struct connection_options *options, const char *subject)

@@ -21,6 +21,7 @@ for file in usr/local/include/roost.h usr/local/include/roost.hpp usr/local/incl
 done
 unit=$lib/systemd/system/roost-link.service
 check "has the unit, which starts what was installed" grep -q '^ExecStart=/usr/local/bin/roost link ' "$unit"
+check "and which stays down where settings are wrong" sh -c "'$root/usr/local/bin/roost' link; grep -qx RestartPreventExitStatus=\$? '$unit'"
 check "which systemd understands" sh -c "! command -v systemd-analyze >/dev/null || sed 's,=/usr/local/bin/roost,=$root/usr/local/bin/roost,' '$unit' >'$root/roost-link.service' &&
     ! systemd-analyze verify --man=no '$root/roost-link.service' 2>&1 | grep 'roost-link.service:[0-9]'"
 [ ! -f build/roost.so ] || check "has the module" test -f "$lib/roost/roost.so"
@@ -149,6 +150,8 @@ if is_long; then
     check "and CMake" sh -c "unset LD_LIBRARY_PATH; cmake -S examples/cmake -B '$root/cmake-other' -DCMAKE_PREFIX_PATH='$other' && cmake --build '$root/cmake-other' &&
         '$root/cmake-other/two_replicas' | grep -qx 'swift 1, martin 1, heron 0' && ldd '$root/cmake-other/two_replicas' | grep -F '$other/lib/libroost.so.0'"
     check "the program there runs" "$other/bin/roost" --version
+    check "systemd finds it" sh -c "! command -v systemd-analyze >/dev/null ||
+        ! systemd-analyze verify --man=no '$other/lib/systemd/system/roost-link.service' 2>&1 | grep -E 'roost-link.service:[0-9]|executable'"
     check "uninstalls from another prefix" make --no-print-directory uninstall install_folder="$root/other" PREFIX="$other"
     check "and leaves no file there" sh -c "! find '$other' -type f -o -type l | grep ."
 else
@@ -157,4 +160,11 @@ fi
 check "does not uninstall what was installed elsewhere" sh -c "! make --no-print-directory uninstall DESTDIR='$root/elsewhere' | grep -v 'the last make install was not to' && test -f '$lib/libroost.a'"
 check "uninstalls, also from a prefix that ends with a slash" make --no-print-directory uninstall PREFIX=/usr/local/ DESTDIR="$root"
 check "and leaves no file behind" sh -c "! find '$root/usr' -type f | grep ."
+near=$(realpath --relative-to=. "$root")/'a [place]'/
+check "installs below a relative DESTDIR" make --no-print-directory install DESTDIR="$near"
+check "which is one of the folder of make" test -f "$root/a [place]/usr/local/lib/libroost.a"
+check "uninstalls from there" make --no-print-directory uninstall DESTDIR="$near"
+check "and leaves nothing there" sh -c "! find '$root/a [place]' -mindepth 1 | grep ."
+check "a relative PREFIX is refused" sh -c "! make --no-print-directory install PREFIX=place DESTDIR='$root' >'$root/printed' && grep -q 'PREFIX=place: must be an absolute path' '$root/printed'"
+check "PREFIX=/ is not the default" sh -c "make -n install PREFIX=/ | grep -- '--prefix \"/\"'"
 exit $fail

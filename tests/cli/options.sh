@@ -100,6 +100,9 @@ if "$ROOST" link redis://a redis://a 2>&1 | grep -q 'built without'; then
 else
     refuses "a region that is no URL" '^roost: localhost:1: a region is redis://' link localhost:1 redis://tokyo
     refuses "a server without a key" '^roost: redis://: a filter in servers is redis://' check redis://tokyo a
+    for option in --cacert --cert; do
+        refuses "$option without its file" '^roost: none\.pem: (No such file or directory|.*without OpenSSL)' link rediss://amsterdam rediss://tokyo $option none.pem
+    done
     refuses "a region with a key" '^roost: redis://tokyo/key: a region is redis://' link redis://tokyo/key redis://amsterdam
 fi
 refuses "merge without a destination" '^roost: merge: DEST is missing' merge
