@@ -116,7 +116,7 @@ uint64_t bloom_bits_for(uint64_t elements, uint32_t probes, double rate)
 
 roost_status bloom_size_classic(struct bloom_geometry *geometry, uint64_t capacity, double fpr)
 {
-    uint32_t probes = bloom_probes_for(fpr);
+    uint32_t probes = bloom_keeps_rate(ROOST_CLASSIC, fpr) ? bloom_probes_for(fpr) : UINT32_MAX;
     if (probes > MOST_PROBES)
         return ROOST_INVALID;
     uint64_t bits = bits_for(capacity, probes, fpr, 1);

@@ -225,10 +225,23 @@ static void rates_and_capacities_out_of_reach_are_refused(void **state)
     assert_int_equal(bloom_size_blocked(&geometry, UINT64_C(1) << 47, 0.01), ROOST_TOO_LARGE);
     assert_int_equal(bloom_size_classic(&geometry, 1000, 0x1p-65), ROOST_INVALID);
     assert_int_equal(bloom_size_classic(&geometry, 1000, 0x1p-1074), ROOST_INVALID);
+    assert_int_equal(bloom_size_classic(&geometry, 1000, 0), ROOST_INVALID);
     assert_int_equal(bloom_size_classic(&geometry, UINT64_C(1) << 55, 0.01), ROOST_TOO_LARGE);
     assert_int_equal(bloom_size_classic(&geometry, UINT64_MAX, 0.01), ROOST_TOO_LARGE);
     assert_ok(bloom_size_classic(&geometry, 1, nextafter(1, 0)));
     assert_int_equal(bloom_bits_for(1, 1, 1e-300), UINT64_MAX);
+}
+
+/* A table's part of the least double is 0. */
+static void a_series_whose_first_part_is_no_rate_is_refused(void **state)
+{
+    (void)state;
+    const roost_layout layouts[] = {ROOST_CLASSIC, ROOST_BLOCKED};
+    for (size_t i = 0; i < COUNT_OF(layouts); i++) {
+        roost_config config = {
+            .kind = ROOST_BLOOM, .layout = layouts[i], .capacity = 1000, .fpr = 0x1p-1074, .scalable = true};
+        assert_int_equal(series_resolve_plan(&config), ROOST_INVALID);
+    }
 }
 
 int main(void)
@@ -241,6 +254,7 @@ int main(void)
         cmocka_unit_test(sizes_on_the_edge_are_those_of_old),
         cmocka_unit_test(tables_of_series_have_the_sizes_of_old),
         cmocka_unit_test(rates_and_capacities_out_of_reach_are_refused),
+        cmocka_unit_test(a_series_whose_first_part_is_no_rate_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

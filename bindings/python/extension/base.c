@@ -32,16 +32,24 @@ static void release(struct replica *self)
     self->filter = NULL;
 }
 
-/* _close(): what was not saved is lost; the package saves before. */
-static PyObject *replica_close(PyObject *object, PyObject *none)
+/* _close(save): in one step, else what is added between the two, as by a signal handler, would be lost. Where saving
+   fails, the object stays open. */
+static PyObject *replica_close(PyObject *object, PyObject *save)
 {
     struct replica *self = as_replica(object);
-    (void)none;
+    int saves = PyObject_IsTrue(save);
+    if (saves < 0)
+        return NULL;
     if (!self->filter)
         Py_RETURN_NONE;
     if (!replica_begin(self, TO_CACHE)) { /* another thread was faster */
         PyErr_Clear();
         Py_RETURN_NONE;
+    }
+    roost_status status = saves && self->changed ? file_save_taken(self) : ROOST_OK;
+    if (status != ROOST_OK) {
+        replica_end(self, TO_CACHE);
+        return file_raise_unsaved(self, status);
     }
     roost_file *file = self->file;
     roost_filter *filter = self->filter;
@@ -116,12 +124,6 @@ static PyObject *get_closed(PyObject *object, void *closure)
     return PyBool_FromLong(!as_replica(object)->filter);
 }
 
-static PyObject *get_read_only(PyObject *object, void *closure)
-{
-    (void)closure;
-    return PyBool_FromLong(as_replica(object)->read_only);
-}
-
 static PyObject *get_path(PyObject *object, void *closure)
 {
     PyObject *path = as_replica(object)->path;
@@ -134,7 +136,7 @@ static PyObject *get_path(PyObject *object, void *closure)
 /* ---- the type ---------------------------------------------------------------------------------------------------- */
 
 static PyMethodDef methods[] = {
-    {"_close", replica_close, METH_NOARGS, "Frees the filter, and unlocks its file; what was not saved is lost."},
+    {"_close", replica_close, METH_O, "_close(save): saves the file or not, unlocks it, and frees the filter."},
     {"_save", file_save_method, METH_NOARGS, "Saves the filter to its file, if it has changed."},
     {"_peer_cursor", file_get_peer, METH_O, "What the file stores about a peer."},
     {"_set_peer_cursor", file_set_peer, METH_VARARGS, "Stores what is known about a peer."},
@@ -155,7 +157,6 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef properties[] = {
     {"closed", get_closed, NULL, "Whether it was closed. Every other call then raises ValueError.", NULL},
-    {"_read_only", get_read_only, NULL, "Whether roost.open opened it for reading.", NULL},
     {"path", get_path, NULL, "The file that roost.open opened, or None.", NULL},
     {0},
 };

@@ -39,36 +39,52 @@ static bool is_interrupted(void *context)
 /* ---- save -------------------------------------------------------------------------------------------------------- */
 
 /* Keeps the path: an exception may run Python code, and another thread then gives up the file. */
-static void raise_unsaved(const struct replica *self, roost_status status)
+PyObject *file_raise_unsaved(const struct replica *self, roost_status status)
 {
     PyObject *path = self->path;
     Py_INCREF(path);
     raise_file(self->file, status, path);
     Py_DECREF(path);
+    return NULL;
+}
+
+roost_status file_save_taken(struct replica *self)
+{
+    roost_status status = ROOST_OK;
+    roost_file *file = self->file;
+    if (!file)
+        return ROOST_OK;
+    Py_BEGIN_ALLOW_THREADS
+    status = roost_file_save(file);
+    Py_END_ALLOW_THREADS
+    if (status == ROOST_OK)
+        self->changed = false;
+    return status;
 }
 
 /* While this waited for the object, another thread may have saved it, or have lost its file: see without_file. */
 bool file_save(struct replica *self)
 {
-    roost_status status = ROOST_OK;
     if (!replica_begin(self, TO_CACHE))
         return false;
-    roost_file *file = self->file;
-    if (file) {
-        Py_BEGIN_ALLOW_THREADS
-        status = roost_file_save(file);
-        Py_END_ALLOW_THREADS
-        if (status == ROOST_OK)
-            self->changed = false;
-    }
+    roost_status status = file_save_taken(self);
     replica_end(self, TO_CACHE);
-    if (status != ROOST_OK)
-        raise_unsaved(self, status);
-    return status == ROOST_OK;
+    return status == ROOST_OK || file_raise_unsaved(self, status);
+}
+
+static bool refuse_unsaved(const struct replica *self)
+{
+    PyErr_Format(PyExc_ValueError,
+                 "%S: has changes from before this process was forked that were not saved; save it "
+                 "before the fork, or its state cannot leave this process",
+                 self->path);
+    return false;
 }
 
 bool file_settle(struct replica *self)
 {
+    if (self->filter && self->unsaved)
+        return refuse_unsaved(self);
     return !self->file || !self->changed || file_save(self);
 }
 

@@ -7,6 +7,9 @@
 
 /* Saves an object with a file; false with an exception. */
 bool file_save(struct replica *self);
+/* The same for one that is taken alone. If it fails, give the object back, and raise then. */
+roost_status file_save_taken(struct replica *self);
+PyObject *file_raise_unsaved(const struct replica *self, roost_status status);
 
 /* Methods of Replica, and open_file(path, mode, fresh, wait) of the module. */
 PyObject *file_save_method(PyObject *self, PyObject *none);
@@ -17,7 +20,8 @@ PyObject *file_open(PyObject *module, PyObject *arguments);
 /*
  * Before state leaves an object with a file: saves it, if it has changed. Else a file that is not saved later, because
  * the process died or the caller changed its mind, would use the same dots and cursors for other changes. False with an
- * exception. Nothing for objects without a file.
+ * exception; so for an object whose changes only the process that forked this one can save. Nothing for other objects
+ * without a file.
  */
 bool file_settle(struct replica *self);
 

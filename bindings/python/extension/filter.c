@@ -161,18 +161,29 @@ static PyObject *filter_add_dot(PyObject *object, PyObject *item)
     return filter ? Py_BuildValue("(KK)", (unsigned long long)dot.actor, (unsigned long long)dot.counter) : NULL;
 }
 
+/* A converter for PyArg_ParseTuple, which would cut off what does not fit. */
+static int dot_number(PyObject *object, void *number)
+{
+    PyObject *index = PyNumber_Index(object);
+    unsigned long long value = index ? PyLong_AsUnsignedLongLong(index) : 0;
+    Py_XDECREF(index);
+    *(uint64_t *)number = value;
+    return !PyErr_Occurred();
+}
+
 static PyObject *filter_remove_dot(PyObject *object, PyObject *arguments)
 {
     struct key key;
     PyObject *item;
-    unsigned long long actor, counter;
+    roost_dot dot;
     bool changed = false;
-    if (!PyArg_ParseTuple(arguments, "O(KK)", &item, &actor, &counter) || !key_get(&key, item))
+    if (!PyArg_ParseTuple(arguments, "O(O&O&)", &item, dot_number, &dot.actor, dot_number, &dot.counter) ||
+        !key_get(&key, item))
         return NULL;
     roost_filter *filter = replica_change(as_replica(object));
     roost_status status = ROOST_OK;
     if (filter)
-        status = roost_filter_remove_dot(filter, &changed, key.bytes.data, key.bytes.size, (roost_dot){actor, counter});
+        status = roost_filter_remove_dot(filter, &changed, key.bytes.data, key.bytes.size, dot);
     key_release(&key);
     if (status != ROOST_OK)
         return raise_status(status);

@@ -20,6 +20,7 @@ struct replica {
     bool changed;         /* since the file was saved */
     bool read_only;       /* opened for reading, or by the process that forked this one */
     bool inherited;       /* that process had opened it for changing (fork.c) */
+    bool unsaved;         /* and had not saved what it had changed */
     struct exchange *exchanges;
     struct access access;
     struct replica *next, *previous; /* of all */

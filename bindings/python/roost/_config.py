@@ -5,7 +5,6 @@ combination that makes no sense raises InvalidError, a ValueError, that names th
 """
 
 import datetime
-import math
 import numbers
 import operator
 import re
@@ -62,9 +61,10 @@ def count(option: str, value: Any, least: int = 1, most: int = MOST_COUNT) -> in
 def rate(option: str, value: Any) -> float:
     if not isinstance(value, numbers.Real):
         raise TypeError(f"{option} must be a number, not {type(value).__name__}")
-    if not 0 < float(value) < 1:
+    number = float(value) if 0 < value < 1 else 0.0  # an int may be too large for a float
+    if not 0 < number < 1:
         raise refuse(option, f"must be above 0 and below 1, not {value!r}")
-    return float(value)
+    return number
 
 
 def choice(option: str, value: Any, names: Dict[str, int]) -> int:
@@ -227,7 +227,7 @@ def moment(value: Moment) -> Optional[int]:
 def _microseconds(option: str, seconds: Any) -> int:
     if not isinstance(seconds, numbers.Real):
         raise TypeError(f"{option} must be a number of seconds, not {type(seconds).__name__}")
-    if not (math.isfinite(seconds) and 0 < seconds * 1e6 <= MOST_TIME):
+    if not 0 < seconds <= MOST_TIME / 1e6:
         raise refuse(option, f"out of range: {seconds!r} seconds")
     return int(round(seconds * 1_000_000))
 

@@ -144,19 +144,17 @@ class Replica(_roost.Replica):
         self._save()
 
     def close(self, save: bool = True) -> None:
-        """Saves the file, unless `save` is false, and unlocks it; frees the memory. Closing twice is fine."""
-        if save and not self.closed and self._has_file():
-            self._save()
-        self._close()
+        """Saves the file, unless `save` is false, and unlocks it; frees the memory. Closing twice is fine.
+
+        Where saving fails, the object stays open, and keeps its changes and the lock: save it later, or close it without.
+        """
+        self._close(save)
 
     def reset_replica(self) -> None:
         """Makes the file of this object a new replica, as `roost info --new-replica` does."""
         if self.path is None and not self.closed:
             raise InvalidError("reset_replica() is for objects of roost.open(); a copy() is a new replica")
         self._reset_replica()
-
-    def _has_file(self) -> bool:
-        return self.path is not None and not self._read_only
 
     def __enter__(self: T) -> T:
         if self.closed:
@@ -346,10 +344,10 @@ def open(path: Any, mode: str = "r+", *, wait: bool = True, like: Optional[Repli
     """Opens a filter file, the same as the program's. Use it in a `with` statement.
 
     At the end of the `with` block the file is saved, atomically; after an exception it stays as it was. Meanwhile it is locked
-    for other processes. A file that was copied becomes a new replica by itself.
+    for other processes. A file that was copied becomes a new replica by itself. Where saving fails, see close().
 
     mode    "r": for reading, without a lock; "r+": for reading and changing; "a": the same, and created if it is missing;
-            "x": created, must not exist; "w": created or replaced
+            "x": created, must not exist; "w": created, or replaced by an empty one, at once
     wait    False: raise BusyError where another process has locked the file, instead of waiting
     like    for a file that is created: an empty Filter, Window or Counter, which becomes the file's
     other options   those of Filter, for a file that is created; with "a" they must be those of a file that exists

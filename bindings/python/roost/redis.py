@@ -63,7 +63,10 @@ class Commands:
     def create_window(self, key: str, window: _config.Seconds, kind: str = "window", **options: Any) -> None:
         """ROOST.CREATE of a window or, with kind="counter", a counter. Options: capacity, fpr, past, seed."""
         _config.choice("kind", kind, {"window": 6, "counter": 7})
-        words: List[Any] = ["KIND", kind, "WINDOW", _config.duration("window", window) // 1000]
+        milliseconds, rest = divmod(_config.duration("window", window), 1000)
+        if rest:  # a shorter one would forget too soon, and merge with no window of this length
+            raise _config.refuse("window", f"must be whole milliseconds in a server, not {window!r}")
+        words: List[Any] = ["KIND", kind, "WINDOW", milliseconds]
         for name, value in options.items():
             words += [name.upper(), value]
         self.client.execute_command("ROOST.CREATE", key, *words)
@@ -144,7 +147,8 @@ class Commands:
 
 
 class ServerFilter:
-    """A filter in servers, in one key or spread over `shards` keys, with the methods of roost.Filter.
+    """A filter in servers, in one key or spread over `shards` keys, with the methods of roost.Filter for keys but those of
+    multisets and dots.
 
     `shards` never changes: with another number, items are looked up in the wrong keys. The first call of an object looks
     whether the keys that are there fit it.

@@ -193,7 +193,7 @@ class Fuzzer:
         number = lambda: r.choice([0, 1, 2, 3, 4, 6, 7, 8, 16, 24, 32, 33, 64, 100, 2**16])
         what = r.randrange(6)
         if what == 0:
-            module.Filter(number(), number(), number(), r.random(), number(), number(), number(), number(), r.random() < 0.5, r.random() < 0.5, number(), number(), number())
+            module.Filter(number(), number(), number(), r.random(), number(), number(), number(), number(), r.random() < 0.5, r.random() < 0.5, number(), number(), number(), number())
         elif what == 1:
             self.extras.append(module.Sync(r.choice(self.objects), r.choice([None, self.frame()])))
         elif what == 2:

@@ -3,6 +3,7 @@
 import array
 import contextlib
 import ctypes
+import fractions
 import time
 import unittest
 
@@ -257,6 +258,16 @@ class Model(unittest.TestCase):
                         seen.add(key)
                 getattr(seen, add)(Closing())
 
+    def test_numbers_that_are_in_no_dot(self):
+        seen = roost.Filter(kind="orcuckoo")
+        actor, counter = seen.add_dot("swift")
+        for dot in ((actor + 2**64, counter), (actor, counter - 2**64), (2**100, -1)):
+            self.assertRaises(OverflowError, seen.remove_dot, "swift", dot)
+        for dot in ((actor,), 5, (actor, 1.0), (None, counter), "ab"):
+            self.assertRaises(TypeError, seen.remove_dot, "swift", dot)
+        self.assertIn("swift", seen)
+        self.assertTrue(seen.remove_dot("swift", [actor, counter]))
+
     def test_dots(self):
         seen = roost.Filter(kind="orcuckoo")
         dot = seen.add_dot("swift")
@@ -484,6 +495,8 @@ class Options(unittest.TestCase):
             ({"fpr": 0}, "fpr: must be above 0"),
             ({"fpr": 1}, "fpr"),
             ({"fpr": float("nan")}, "fpr"),
+            ({"fpr": 10**400}, "fpr: must be above 0"),
+            ({"fpr": fractions.Fraction(1, 10**400)}, "fpr: must be above 0"),
             ({"fpr": 1e-300}, "rate of 1e-300"),
             ({"capacity": 9, "fpr": 1e-12}, "classic"),
             ({"kind": "blom"}, "kind: must be 'bloom', 'cuckoo', 'orcuckoo', not 'blom'"),

@@ -2,6 +2,7 @@
 
 import array
 import os
+import pickle
 import signal
 import threading
 import time
@@ -176,6 +177,36 @@ class ForkedFiles(Folder):
             seen.add("after")
         with roost.open(self.path()) as seen:
             self.assertEqual(seen.contains_many(["before", "after", "child"]), [True, True, False])
+
+    def test_what_was_not_saved_does_not_leave_the_child(self):
+        """If the parent then loses it, its next addition has the same dot, and a peer would take that for a removal."""
+        peer = roost.Filter(kind="orcuckoo")
+
+        def child():
+            for leave in (seen.to_bytes, seen.copy, lambda: pickle.dumps(seen), lambda: peer.merge(seen), lambda: seen | peer, lambda: peer | seen):
+                try:
+                    leave()
+                except ValueError as error:
+                    assert "before this process was forked" in str(error), error
+                else:
+                    return seen.to_bytes()
+            assert seen.contains_many(["saved", "lost"]) == [True, True] and seen >= peer and len(seen) == 2
+            return b""
+
+        roost.open(self.path(), "x", kind="orcuckoo").close()
+        seen = roost.open(self.path())
+        seen.add("saved")
+        seen.save()
+        peer.merge(in_child(seen.to_bytes))
+        seen.add("lost")
+        frame = in_child(child)
+        seen.close(save=False)
+        if frame:
+            peer.merge(frame)
+        with roost.open(self.path()) as seen:
+            seen.add("later")
+            seen.sync_with(peer)
+            self.assertEqual(seen.contains_many(["saved", "later"]), [True, True])
 
     def test_the_lock_is_the_parents(self):
         path, begun, ended = self.path(), os.pipe(), os.pipe()

@@ -342,6 +342,34 @@ class OwnFiles(Folder):
             """
         python(code, self.path())
 
+    def test_signal_handler_while_it_is_closed(self):
+        """What a handler added is in the file, unless the object was closed."""
+        code = """
+            import roost, signal, sys
+            calls = []
+            def use(*_):
+                name = f"call {len(calls)}"
+                try:
+                    seen.add(name)
+                except ValueError:
+                    return
+                calls.append(name)
+            seen = roost.open(sys.argv[1], "x", capacity=1_000_000)
+            signal.signal(signal.SIGALRM, use)
+            signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+            for i in range(1000):
+                seen.add(i)
+                seen.close()
+                seen = roost.open(sys.argv[1])
+                if len(calls) >= 100:
+                    break
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            seen.close()
+            with roost.open(sys.argv[1], "r") as seen:
+                assert calls and all(seen.contains_many(calls)), seen.contains_many(calls)
+            """
+        python(code, self.path())
+
     def test_exception_leaves_the_file(self):
         path = self.path()
         roost.open(path, "x", capacity=100).close()

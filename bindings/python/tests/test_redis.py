@@ -183,6 +183,9 @@ class Servers(unittest.TestCase):
         self.assertEqual((commands.count("bag", "a"), commands.remove_one("bag", "a")), ([2], [True]))
         commands.create_window("recent", 60)
         self.assertEqual((commands.seen("recent", "a", "b"), commands.seen("recent", "a")), ([False, False], [True]))
+        for window in ("1500us", 0.0005, 1.0001):
+            with self.assertRaisesRegex(roost.InvalidError, "^window: .* milliseconds"):
+                commands.create_window("brief", window)
         commands.create_window("orders", 60, kind="counter")
         self.assertEqual([commands.increment("orders", "o", 5), commands.increment("orders", "o", 5)], [(5, True), (5, False)])
         self.assertEqual((commands.value("orders"), commands.value("none")), (5, None))
