@@ -68,6 +68,7 @@ function nameOf(value) {
 
 const SMALL = 20; // characters that the loop writes
 const KEY_ROOM = 1 << 14;
+const MOST_BYTES = 2 ** 29 - 1; // whose bits the library counts with 32 bits
 const BATCH = 4096; // keys
 const BATCH_ROOM = 1 << 18; // bytes of their text
 const encoder = new TextEncoder();
@@ -303,6 +304,7 @@ export class Instance {
     if (bytes === null || bytes === undefined) return use(0, 0);
     const size = sizeOf(bytes);
     if (size < 0) throw new TypeError(`${what} must be a Uint8Array, not ${nameOf(bytes)}`);
+    if (size > MOST_BYTES) throw new RoostError('TOO_LARGE', `${what} of ${size} bytes: at most ${MOST_BYTES} can be read`);
     this.placeBytes(bytes, size);
     const at = this.placedAt;
     try {

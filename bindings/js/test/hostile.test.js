@@ -522,6 +522,16 @@ for (const options of [{}, { capacity: 2000 }, ...(removes ? [kind] : []), ...(i
     assertUsable(own);
   });
 
+test('what has more bits than a number of 32 bits counts is too large, as a filter and as bytes', () => {
+  const own = fresh(), most = 2 ** 29;
+  for (const options of [{ capacity: 5e8 }, { capacity: 5e8, layout: 'classic' }, ...(isCore ? [] : [{ kind: 'cuckoo', capacity: 5e8 }])])
+    assert.throws(() => new own.Filter(options), { code: 'TOO_LARGE' }, JSON.stringify(options));
+  const filter = new own.Filter(kind), session = filter.startSync(), bytes = new Uint8Array(most);
+  for (const use of [() => filter.merge(bytes), () => own.Filter.fromBytes(bytes), () => filter.reply(bytes), () => session.next(bytes), () => filter.startSync(bytes)])
+    assert.throws(use, { code: 'TOO_LARGE', message: /^(a frame|a message|the memory of a sync) of 536870912 bytes: at most 536870911/ }, String(use));
+  assertUsable(own);
+});
+
 // ---- realms and threads --------------------------------------------------------------------------------------------------------
 
 test('keys, frames, dates and modules of another realm are as those of this one', { skip: !globalThis.process && 'Node makes realms' }, async () => {
