@@ -74,6 +74,12 @@ const BATCH_ROOM = 1 << 18; // bytes of their text
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
+// What an iterator yielded, as it is now: it may fill the same bytes anew for each key. (A Buffer's slice is no copy.)
+function kept(key) {
+  const isBytes = typeof key === 'object' && key !== null && tagOf.call(key) === 'Uint8Array';
+  return isBytes && lengthOf.call(key) > 0 ? new Uint8Array(key) : key;
+}
+
 // A copy of some elements. They may be accessors that run code, or change each time; here each is read once.
 function elementsOf(list, from) {
   const count = Math.min(BATCH, list.length - from), elements = new Array(count);
@@ -332,7 +338,7 @@ export class Instance {
     }
     let batch = [];
     for (const key of keys) {
-      batch.push(key);
+      batch.push(kept(key));
       if (batch.length === BATCH) {
         this.passBatch(batch, use, explain, prepare);
         batch = [];
@@ -454,4 +460,4 @@ export class Cell {
   }
 }
 
-export { bytesOf, nameOf, sizeOf };
+export { bytesOf, kept, nameOf, sizeOf };

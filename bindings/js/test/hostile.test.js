@@ -118,6 +118,15 @@ test('an iterator that throws, frees or calls leaves what was added before, and 
   assertUsable(own);
 });
 
+test('an iterator that fills the same bytes anew for each key yields as many keys', () => {
+  const own = fresh(), filter = new own.Filter(kind), bytes = new Uint8Array(4), view = new DataView(bytes.buffer);
+  function* numbers(count) { for (let i = 0; i < count; i++) { view.setUint32(0, i); yield bytes; } }
+  filter.addMany(numbers(5000));
+  assert.ok(filter.hasMany(numbers(5000)).every(Boolean));
+  assert.ok(Array.from({ length: 5000 }, (_, i) => i).every((i) => { view.setUint32(0, i); return filter.has(bytes); }));
+  assert.equal(filter.hasMany(numbers(6000)).filter(Boolean).length < 5500, true);
+});
+
 // ---- receivers -------------------------------------------------------------------------------------------------------------
 
 test('a method of one class refuses objects of another, and the instance goes on', beyondCore, () => {
