@@ -366,13 +366,13 @@ export function load(source, options = {}) {
 
   function newFilter(options) {
     const values = filterValues(options);
-    const [kind, , , fpr] = values, grows = values[10];
+    const [kind, layout, , fpr] = values, grows = values[10];
     if (isCore && (kind === kinds.bloom ? grows : !grows)) throw refuseBeyondCore(`a ${wordOf(kinds, kind)} filter ${grows ? 'that grows' : 'of fixed size'}`);
     if (isCore && values[14] !== 0) throw refuseBeyondCore(`a filter with semantics ${wordOf(semantics, values[14])}`);
     if (kind === kinds.orcuckoo && !removes) throw refuseBeyondCore('an orcuckoo filter', 'roost-filter/removal');
     const status = roost.call('filter_new', ...values);
     if (isCore && status === UNSUPPORTED) throw refuseBeyondCore(`a blocked Bloom filter with a rate of ${fpr}`);
-    if (status === INVALID && kind === kinds.bloom && fpr < 1e-9)
+    if (status === INVALID && kind === kinds.bloom && layout !== layouts.classic && fpr < 1e-9)
       throw new RoostError('INVALID', `fpr: a rate of ${fpr} is too low for the blocked layout; use layout: 'classic'`);
     if (status === TOO_LARGE) throw roost.error(status, 'give a smaller capacity, or none, and the filter grows');
     checkMade(status, 'filter');

@@ -281,6 +281,7 @@ test('options that make no sense are refused, wherever they are', () => {
       if (name === 'fpr' && value === 5e-324 && !isCore) continue; // a rate that a filter which grows has
       refused(() => new roost.Filter({ [name]: value }), `${name} ${String(value)}`);
     }
+  assert.throws(() => new roost.Filter({ capacity: 10, fpr: 5e-324, layout: 'classic' }), { code: 'INVALID', message: /^(?!.*use layout)/ });
   refused(() => roost.Filter.fromBytes(new roost.Filter().toBytes(), { replca: new Uint8Array(3) }));
   refused(() => roost.Filter.fromBytes(new roost.Filter().toBytes(), null));
   for (const maximumMemory of [NaN, -1, 0, 1000, '64', null, {}, 4n]) assert.throws(() => fresh({ maximumMemory }), { name: 'TypeError', message: /maximumMemory: must be a number of bytes/ });
