@@ -8,13 +8,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { folder, root } from './package.js';
 
-// The calls of a file of this folder, over the heap.
+// The calls of a file, over the heap.
 function compiled(calls, ...more) {
   const place = mkdtempSync(join(tmpdir(), 'roost-heap-')), out = join(place, 'heap.wasm');
   try {
     // Without -fno-builtin the compiler takes for granted that malloc returns something.
     execFileSync('clang', ['--target=wasm32-wasi', '-O1', '-fno-builtin', '-mbulk-memory', '-nostartfiles', '-Wl,--no-entry,--import-memory,--stack-first',
-      join(root, 'bindings/js/test', calls), join(root, 'bindings/js/wasm/heap.c'), ...more, '-o', out]);
+      join(root, calls), join(root, 'bindings/js/wasm/heap.c'), ...more, '-o', out]);
     return new WebAssembly.Module(readFileSync(out));
   } finally {
     rmSync(place, { recursive: true });
@@ -22,7 +22,7 @@ function compiled(calls, ...more) {
 }
 
 test('blocks of the heap are apart, aligned, cleared, and joined again when all are free', () => {
-  const module = compiled('heap_calls.c');
+  const module = compiled('bindings/js/test/heap_calls.c');
   let refused = 0;
   for (let pages = 80; pages < 90; pages++) {
     const memory = new WebAssembly.Memory({ initial: 4, maximum: pages }), heap = new WebAssembly.Instance(module, { env: { memory } }).exports;
@@ -41,7 +41,7 @@ test('blocks of the heap are apart, aligned, cleared, and joined again when all 
 
 test('a count whose numbers need more memory than there are addresses gets none', () => {
   const sources = ['base/bitstream.c', 'base/memory.c', 'sync/ranges.c'].map((name) => join(root, 'src', name));
-  const module = compiled('forged_calls.c', '-std=gnu17', '-ffunction-sections', '-Wl,--gc-sections,--allow-undefined', '-isystem', join(folder, '../include'), `-I${root}/include`, `-I${root}/src`, ...sources);
+  const module = compiled('tests/forged_count.c', '-std=gnu17', '-ffunction-sections', '-Wl,--gc-sections,--allow-undefined', '-isystem', join(folder, '../include'), `-I${root}/include`, `-I${root}/src`, ...sources);
   const memory = new WebAssembly.Memory({ initial: 4, maximum: 65536 });
   const imports = Object.fromEntries(WebAssembly.Module.imports(module).filter(({ kind }) => kind === 'function').map(({ name }) => [name, () => assert.fail(name)]));
   assert.equal(new WebAssembly.Instance(module, { env: { memory, ...imports } }).exports.read_forged(), 0);

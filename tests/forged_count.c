@@ -1,6 +1,6 @@
 /*
- * A message whose count of numbers is possible by its size, and whose numbers need 2^32 bytes, for heap.test.js: of that size
- * nothing is left where addresses have 32 bits.
+ * A message whose count of numbers is possible by its size, and whose numbers need 2^32 bytes, for
+ * bindings/js/test/heap.test.js: of that size nothing is left where addresses have 32 bits.
  */
 #include <stdlib.h>
 #include <string.h>
