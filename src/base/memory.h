@@ -24,9 +24,10 @@ static inline bool same_functions(const roost_allocator *one, const roost_alloca
     return one->allocate == other->allocate && one->release == other->release;
 }
 
-static inline void *memory_allocate(const roost_allocator *allocator, size_t size)
+/* Sizes are computed with 64 bits, and may be more than there are addresses: counts come from strangers. */
+static inline void *memory_allocate(const roost_allocator *allocator, uint64_t size)
 {
-    return allocator->allocate(allocator->context, size);
+    return size <= SIZE_MAX ? allocator->allocate(allocator->context, (size_t)size) : NULL;
 }
 
 /* For what may be large, and is filled from its beginning to its end: as with a region, the kernel is asked for huge

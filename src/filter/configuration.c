@@ -18,7 +18,7 @@ roost_environment environment_or_default(const roost_environment *environment)
     roost_environment complete = environment ? *environment : (roost_environment){0};
     complete.allocator = allocator_or_default(complete.allocator);
     if (complete.memory_limit == 0)
-        complete.memory_limit = SIZE_MAX / 2;
+        complete.memory_limit = SIZE_MAX / 8; /* positions of bits are sizes: matters where addresses have 32 bits */
     if (complete.kicks == 0)
         complete.kicks = ROOST_DEFAULT_KICKS;
     complete.entropy = entropy_or_default(complete.entropy);

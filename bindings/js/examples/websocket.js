@@ -14,11 +14,14 @@ export async function syncOver(socket, next, filter, memory = null) {
   }
 }
 
+// A message may come from anyone. One that makes no sense ends the connection, not the server; the error is returned.
 export function answerOver(socket, filter, data) {
   try {
     socket.send(filter.reply(new Uint8Array(data)));
+    return null;
   } catch (error) {
     if (error.reply) socket.send(error.reply); // tells the other side what is wrong
-    throw error;
+    socket.close();
+    return error;
   }
 }

@@ -68,10 +68,17 @@ function nameOf(value) {
 
 const SMALL = 20; // characters that the loop writes
 const KEY_ROOM = 1 << 14;
+const MOST_BYTES = 2 ** 29 - 1; // whose bits the library counts with 32 bits
 const BATCH = 4096; // keys
 const BATCH_ROOM = 1 << 18; // bytes of their text
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
+
+// What an iterator yielded, as it is now: it may fill the same bytes anew for each key. (A Buffer's slice is no copy.)
+function kept(key) {
+  const isBytes = typeof key === 'object' && key !== null && tagOf.call(key) === 'Uint8Array';
+  return isBytes && lengthOf.call(key) > 0 ? new Uint8Array(key) : key;
+}
 
 // A copy of some elements. They may be accessors that run code, or change each time; here each is read once.
 function elementsOf(list, from) {
@@ -303,6 +310,7 @@ export class Instance {
     if (bytes === null || bytes === undefined) return use(0, 0);
     const size = sizeOf(bytes);
     if (size < 0) throw new TypeError(`${what} must be a Uint8Array, not ${nameOf(bytes)}`);
+    if (size > MOST_BYTES) throw new RoostError('TOO_LARGE', `${what} of ${size} bytes: at most ${MOST_BYTES} can be read`);
     this.placeBytes(bytes, size);
     const at = this.placedAt;
     try {
@@ -330,7 +338,7 @@ export class Instance {
     }
     let batch = [];
     for (const key of keys) {
-      batch.push(key);
+      batch.push(kept(key));
       if (batch.length === BATCH) {
         this.passBatch(batch, use, explain, prepare);
         batch = [];
@@ -452,4 +460,4 @@ export class Cell {
   }
 }
 
-export { bytesOf, nameOf, sizeOf };
+export { bytesOf, kept, nameOf, sizeOf };

@@ -1,6 +1,6 @@
 // The classes of the package, over one instance of a WebAssembly module. index.js, removal.js and core.js load the module that
 // belongs to them; a page that has the bytes of one elsewhere, as in a single file, calls `load` itself.
-import { Cell, Instance, RoostError, bytesOf, nameOf, sizeOf } from './instance.js';
+import { Cell, Instance, RoostError, bytesOf, kept, nameOf, sizeOf } from './instance.js';
 import { filterValues, instanceValues, kinds, layouts, readOptions, reconcileValues, schedules, semantics, windowValues } from './options.js';
 
 export { RoostError };
@@ -366,13 +366,13 @@ export function load(source, options = {}) {
 
   function newFilter(options) {
     const values = filterValues(options);
-    const [kind, , , fpr] = values, grows = values[10];
+    const [kind, layout, , fpr] = values, grows = values[10];
     if (isCore && (kind === kinds.bloom ? grows : !grows)) throw refuseBeyondCore(`a ${wordOf(kinds, kind)} filter ${grows ? 'that grows' : 'of fixed size'}`);
     if (isCore && values[14] !== 0) throw refuseBeyondCore(`a filter with semantics ${wordOf(semantics, values[14])}`);
     if (kind === kinds.orcuckoo && !removes) throw refuseBeyondCore('an orcuckoo filter', 'roost-filter/removal');
     const status = roost.call('filter_new', ...values);
     if (isCore && status === UNSUPPORTED) throw refuseBeyondCore(`a blocked Bloom filter with a rate of ${fpr}`);
-    if (status === INVALID && kind === kinds.bloom && fpr < 1e-9)
+    if (status === INVALID && kind === kinds.bloom && layout !== layouts.classic && fpr < 1e-9)
       throw new RoostError('INVALID', `fpr: a rate of ${fpr} is too low for the blocked layout; use layout: 'classic'`);
     if (status === TOO_LARGE) throw roost.error(status, 'give a smaller capacity, or none, and the filter grows');
     checkMade(status, 'filter');
@@ -494,7 +494,7 @@ export function load(source, options = {}) {
     }
 
     trustUntil(time) {
-      roost.call('window_set_latest', live(timedOf(this)).at, time === null ? 0 : timeOf(time));
+      roost.call('window_set_latest', live(timedOf(this)).at, time === null ? 0 : Math.max(1, timeOf(time))); // 0 is none, for the module
     }
 
     info() {
@@ -530,7 +530,7 @@ export function load(source, options = {}) {
 
     increment(id, by = 1, time = Date.now()) {
       const at = timeOf(time);
-      if (typeof by === 'number' && !Number.isSafeInteger(by)) throw new TypeError('an amount must be a whole number');
+      if (typeof by === 'number' && !Number.isSafeInteger(by)) throw new TypeError(`an amount must be a whole number${Number.isInteger(by) ? ', beyond 2^53 - 1 as a bigint' : ''}`);
       if (typeof by !== 'number' && typeof by !== 'bigint') throw new TypeError(`an amount must be a number or a bigint, not ${nameOf(by)}`);
       const amount = BigInt(by);
       if (amount !== BigInt.asIntN(64, amount)) throw new RoostError('OVERFLOW', 'an amount has at most 64 bits');
@@ -671,7 +671,7 @@ export function load(source, options = {}) {
   // Numbers of keys are those of the calls that added them.
   function remember(keys, list) {
     if (typeof keys === 'string' || typeof keys?.[Symbol.iterator] !== 'function' || sizeOf(keys) >= 0) return keys; // refused later
-    for (const key of keys) list.push(sizeOf(key) >= 0 ? new Uint8Array(key) : key); // a Buffer's slice is no copy
+    for (const key of keys) list.push(kept(key));
     return list;
   }
 

@@ -64,7 +64,7 @@ function seedHalves(options) {
   let seed = options.seed ?? DEFAULT_SEED;
   if (typeof seed === 'number' && Number.isSafeInteger(seed)) seed = BigInt(seed);
   if (typeof seed === 'string' && /^(0x[0-9a-f]{1,16}|[0-9]{1,20})$/i.test(seed)) seed = BigInt(seed);
-  if (typeof seed !== 'bigint' || seed < 0n || seed >= 2n ** 64n) refuse('seed', `must be a whole number from 0 to 2^64 - 1, not ${shown(options.seed)}`);
+  if (typeof seed !== 'bigint' || seed < 0n || seed >= 2n ** 64n) refuse('seed', `must be a whole number from 0 to 2^64 - 1, beyond 2^53 - 1 as a bigint or a text, not ${shown(options.seed)}`);
   return [Number(seed >> 32n), Number(seed & 0xffffffffn)];
 }
 

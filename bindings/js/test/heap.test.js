@@ -1,26 +1,28 @@
-// The heap of the modules, by itself: random calls in memories of several sizes, until they are full and after.
+// The heap of the modules, by itself: random calls in memories of several sizes, until they are full and after; and what the library
+// asks it for where a stranger's count needs more than there are addresses.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { root } from './package.js';
+import { folder, root } from './package.js';
 
-function compiled() {
-  const folder = mkdtempSync(join(tmpdir(), 'roost-heap-')), out = join(folder, 'heap.wasm');
+// The calls of a file, over the heap.
+function compiled(calls, ...more) {
+  const place = mkdtempSync(join(tmpdir(), 'roost-heap-')), out = join(place, 'heap.wasm');
   try {
     // Without -fno-builtin the compiler takes for granted that malloc returns something.
     execFileSync('clang', ['--target=wasm32-wasi', '-O1', '-fno-builtin', '-mbulk-memory', '-nostartfiles', '-Wl,--no-entry,--import-memory,--stack-first',
-      join(root, 'bindings/js/test/heap_calls.c'), join(root, 'bindings/js/wasm/heap.c'), '-o', out]);
+      join(root, calls), join(root, 'bindings/js/wasm/heap.c'), ...more, '-o', out]);
     return new WebAssembly.Module(readFileSync(out));
   } finally {
-    rmSync(folder, { recursive: true });
+    rmSync(place, { recursive: true });
   }
 }
 
 test('blocks of the heap are apart, aligned, cleared, and joined again when all are free', () => {
-  const module = compiled();
+  const module = compiled('bindings/js/test/heap_calls.c');
   let refused = 0;
   for (let pages = 80; pages < 90; pages++) {
     const memory = new WebAssembly.Memory({ initial: 4, maximum: pages }), heap = new WebAssembly.Instance(module, { env: { memory } }).exports;
@@ -35,4 +37,12 @@ test('blocks of the heap are apart, aligned, cleared, and joined again when all 
     assert.equal(heap.has_room_for(65536, 65537), 0);
   }
   assert.ok(refused > 100, String(refused));
+});
+
+test('a count whose numbers need more memory than there are addresses gets none', () => {
+  const sources = ['base/bitstream.c', 'base/memory.c', 'sync/ranges.c'].map((name) => join(root, 'src', name));
+  const module = compiled('tests/forged_count.c', '-std=gnu17', '-ffunction-sections', '-Wl,--gc-sections,--allow-undefined', '-isystem', join(folder, '../include'), `-I${root}/include`, `-I${root}/src`, ...sources);
+  const memory = new WebAssembly.Memory({ initial: 4, maximum: 65536 });
+  const imports = Object.fromEntries(WebAssembly.Module.imports(module).filter(({ kind }) => kind === 'function').map(({ name }) => [name, () => assert.fail(name)]));
+  assert.equal(new WebAssembly.Instance(module, { env: { memory, ...imports } }).exports.read_forged(), 0);
 });

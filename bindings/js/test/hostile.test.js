@@ -118,6 +118,15 @@ test('an iterator that throws, frees or calls leaves what was added before, and 
   assertUsable(own);
 });
 
+test('an iterator that fills the same bytes anew for each key yields as many keys', () => {
+  const own = fresh(), filter = new own.Filter(kind), bytes = new Uint8Array(4), view = new DataView(bytes.buffer);
+  function* numbers(count) { for (let i = 0; i < count; i++) { view.setUint32(0, i); yield bytes; } }
+  filter.addMany(numbers(5000));
+  assert.ok(filter.hasMany(numbers(5000)).every(Boolean));
+  assert.ok(Array.from({ length: 5000 }, (_, i) => i).every((i) => { view.setUint32(0, i); return filter.has(bytes); }));
+  assert.equal(filter.hasMany(numbers(6000)).filter(Boolean).length < 5500, true);
+});
+
 // ---- receivers -------------------------------------------------------------------------------------------------------------
 
 test('a method of one class refuses objects of another, and the instance goes on', beyondCore, () => {
@@ -272,6 +281,7 @@ test('options that make no sense are refused, wherever they are', () => {
       if (name === 'fpr' && value === 5e-324 && !isCore) continue; // a rate that a filter which grows has
       refused(() => new roost.Filter({ [name]: value }), `${name} ${String(value)}`);
     }
+  assert.throws(() => new roost.Filter({ capacity: 10, fpr: 5e-324, layout: 'classic' }), { code: 'INVALID', message: /^(?!.*use layout)/ });
   refused(() => roost.Filter.fromBytes(new roost.Filter().toBytes(), { replca: new Uint8Array(3) }));
   refused(() => roost.Filter.fromBytes(new roost.Filter().toBytes(), null));
   for (const maximumMemory of [NaN, -1, 0, 1000, '64', null, {}, 4n]) assert.throws(() => fresh({ maximumMemory }), { name: 'TypeError', message: /maximumMemory: must be a number of bytes/ });
@@ -279,7 +289,7 @@ test('options that make no sense are refused, wherever they are', () => {
   assert.throws(() => fresh({ maximumMemry: 5 }), /maximumMemry: no such option/);
   if (isCore) return;
   for (const value of strange) {
-    for (const name of ['window', 'past', 'fpr']) if (name !== 'window' || value !== 1.5) refused(() => new roost.Window({ window: 60, [name]: value }), `${name} ${String(value)}`);
+    for (const name of ['window', 'past', 'fpr']) if (name !== 'window' || (value !== 1.5 && value !== '5')) refused(() => new roost.Window({ window: 60, [name]: value }), `${name} ${String(value)}`);
     if (value !== true) refused(() => roost.reconcile(['a'], { multiset: value }));
     refused(() => roost.reconcile(['a'], { method: value }));
     refused(() => roost.reconcile(['a'], { metod: value }));
@@ -521,6 +531,16 @@ for (const options of [{}, { capacity: 2000 }, ...(removes ? [kind] : []), ...(i
     assert.ok(outcomes.refused > 20, JSON.stringify(outcomes));
     assertUsable(own);
   });
+
+test('what has more bits than a number of 32 bits counts is too large, as a filter and as bytes', () => {
+  const own = fresh(), most = 2 ** 29;
+  for (const options of [{ capacity: 5e8 }, { capacity: 5e8, layout: 'classic' }, ...(isCore ? [] : [{ kind: 'cuckoo', capacity: 5e8 }])])
+    assert.throws(() => new own.Filter(options), { code: 'TOO_LARGE' }, JSON.stringify(options));
+  const filter = new own.Filter(kind), session = filter.startSync(), bytes = new Uint8Array(most);
+  for (const use of [() => filter.merge(bytes), () => own.Filter.fromBytes(bytes), () => filter.reply(bytes), () => session.next(bytes), () => filter.startSync(bytes)])
+    assert.throws(use, { code: 'TOO_LARGE', message: /^(a frame|a message|the memory of a sync) of 536870912 bytes: at most 536870911/ }, String(use));
+  assertUsable(own);
+});
 
 // ---- realms and threads --------------------------------------------------------------------------------------------------------
 
