@@ -5,6 +5,7 @@ combination that makes no sense raises InvalidError, a ValueError, that names th
 """
 
 import datetime
+import math
 import numbers
 import operator
 import re
@@ -58,10 +59,17 @@ def count(option: str, value: Any, least: int = 1, most: int = MOST_COUNT) -> in
     return number
 
 
+def _float(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:  # an int without bounds
+        return math.inf
+
+
 def rate(option: str, value: Any) -> float:
     if not isinstance(value, numbers.Real):
         raise TypeError(f"{option} must be a number, not {type(value).__name__}")
-    number = float(value) if 0 < value < 1 else 0.0  # an int may be too large for a float
+    number = _float(value)
     if not 0 < number < 1:
         raise refuse(option, f"must be above 0 and below 1, not {value!r}")
     return number
@@ -212,7 +220,7 @@ def _duration_of_text(option: str, text: str) -> int:
         raise refuse(option, f"must be seconds, a timedelta, or a text as '90s', '10m', '1.5h', '7d', '250ms', '90', not {text!r}")
     whole, fraction, power_of_ten, unit = match.groups("")
     microseconds, exponent = int(whole + fraction) * UNITS[unit], int(power_of_ten or 0) - len(fraction)
-    tens = 10 ** min(abs(exponent), 2 * LONGEST_DURATION)
+    tens: int = 10 ** min(abs(exponent), 2 * LONGEST_DURATION)
     return microseconds // tens if exponent < 0 else microseconds * tens
 
 
@@ -227,7 +235,7 @@ def moment(value: Moment) -> Optional[int]:
 def _microseconds(option: str, seconds: Any) -> int:
     if not isinstance(seconds, numbers.Real):
         raise TypeError(f"{option} must be a number of seconds, not {type(seconds).__name__}")
-    if not 0 < seconds <= MOST_TIME / 1e6:
+    if not 0 < _float(seconds) * 1e6 <= MOST_TIME:
         raise refuse(option, f"out of range: {seconds!r} seconds")
     return int(round(seconds * 1_000_000))
 
