@@ -386,7 +386,8 @@ ROOST_API ROOST_MUST_CHECK roost_status roost_filter_decode(roost_filter **filte
 
 /*
  * Merges a frame, of a state or a delta, all of it or nothing, in time that follows the size of the frame. `*changed`
- * (may be NULL) tells whether the state grew.
+ * (may be NULL) tells whether the state grew. Of a frame of another configuration no more is read than that
+ * (ROOST_MISMATCH): no filter of its size is made.
  *
  * Errors: as roost_filter_merge and roost_filter_decode.
  */

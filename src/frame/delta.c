@@ -148,6 +148,8 @@ roost_status roost_filter_merge_frame(roost_filter *filter, bool *changed, const
     const struct memory_account account = account_of(filter);
     bool grew = false;
     roost_status status = frame_open(&reader, &type, frame, size);
+    if (status == ROOST_OK && frame_is_of_another(filter, reader)) /* else a few bytes may claim any amount of memory */
+        status = ROOST_MISMATCH;
     if (status == ROOST_OK && type == DELTA_FRAME)
         status = frame_read_imported(&imported, &reader, &account);
     if (status == ROOST_OK && type == DELTA_FRAME && skip_configuration(filter, &reader)) {

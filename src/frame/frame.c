@@ -164,7 +164,8 @@ roost_status frame_read_imported(struct imported **imported, struct bit_reader *
                                  const struct memory_account *account)
 {
     struct bit_reader ahead = *reader;
-    *imported = NULL;
+    if (imported)
+        *imported = NULL;
     if (read_byte(&ahead) != WITH_IMPORTED || ahead.failed)
         return ROOST_OK;
     uint64_t size = read_fixed64(&ahead);
@@ -172,7 +173,12 @@ roost_status frame_read_imported(struct imported **imported, struct bit_reader *
         return ROOST_CORRUPT;
     struct bit_reader section = bit_reader_over(read_bytes(&ahead, (size_t)size), (size_t)size);
     *reader = ahead;
-    return imported_read(imported, &section, account);
+    return imported ? imported_read(imported, &section, account) : ROOST_OK;
+}
+
+bool frame_is_of_another(const roost_filter *filter, struct bit_reader reader)
+{
+    return frame_read_imported(NULL, &reader, NULL) == ROOST_OK && is_other_configuration(filter, reader);
 }
 
 roost_status frame_end(struct bit_writer *writer, roost_buffer *frame, enum frame_type type, roost_status status)

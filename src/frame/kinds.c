@@ -5,6 +5,8 @@
  */
 #include "kinds.h"
 
+#include <string.h>
+
 #include "../growing/growing_cuckoo.h"
 #include "../growing/growing_orcuckoo.h"
 #include "../growing/last_writer.h"
@@ -43,16 +45,34 @@ static bool has_capacity(const struct filter_kind *kind, const roost_config *con
     return config->capacity > 0 || kind->has_prefixes;
 }
 
-roost_status open_configured(roost_filter **filter, struct bit_reader *reader, const roost_environment *environment)
+/* The kind with the configuration that the reader is at; NULL if no filter has it. */
+static const struct filter_kind *read_kind(roost_config *config, struct bit_reader *reader)
 {
     bool has_prefixes;
-    roost_config config = read_configuration(reader, &has_prefixes);
-    enum form form = has_prefixes ? PREFIXES : config.scalable ? SERIES : FIXED;
-    const struct filter_kind *kind = kind_of(config.kind, config.semantics == ROOST_LAST_WRITER_WINS ? STAMPS : form);
-    if (reader->failed || !kind || !has_capacity(kind, &config) || !semantics_fit(&config) ||
-        !kind->lifecycle.is_resolved(&config))
-        return ROOST_CORRUPT;
-    return kind->lifecycle.open(filter, &config, environment, reader);
+    *config = read_configuration(reader, &has_prefixes);
+    enum form form = has_prefixes ? PREFIXES : config->scalable ? SERIES : FIXED;
+    const struct filter_kind *kind = kind_of(config->kind, config->semantics == ROOST_LAST_WRITER_WINS ? STAMPS : form);
+    bool sound = !reader->failed && kind && has_capacity(kind, config) && semantics_fit(config) &&
+                 kind->lifecycle.is_resolved(config);
+    return sound ? kind : NULL;
+}
+
+roost_status open_configured(roost_filter **filter, struct bit_reader *reader, const roost_environment *environment)
+{
+    roost_config config;
+    const struct filter_kind *kind = read_kind(&config, reader);
+    return kind ? kind->lifecycle.open(filter, &config, environment, reader) : ROOST_CORRUPT;
+}
+
+bool is_other_configuration(const roost_filter *filter, struct bit_reader reader)
+{
+    roost_config config;
+    uint8_t bytes[CONFIGURATION_ROOM];
+    const uint8_t *begin = reader.bytes + reader.position / 8;
+    if (!read_kind(&config, &reader))
+        return false;
+    size_t size = (size_t)(reader.bytes + reader.position / 8 - begin);
+    return configuration_bytes(filter, bytes) < size || memcmp(bytes, begin, size) != 0;
 }
 
 roost_status roost_filter_new(roost_filter **filter, const roost_config *config, const roost_environment *environment)

@@ -607,6 +607,23 @@ static void the_rest_needs_no_memory(void **state)
     }
 }
 
+/* A frame of a few bytes may be of a filter of any size, so its configuration is compared before one is made. */
+static void merge_frame_of_another_configuration_needs_no_memory(void **state)
+{
+    (void)state;
+    for (uint64_t number = 0; number < SCENES; number++) {
+        struct scene scene, other;
+        scene_open(&scene, number, 10);
+        scene_open(&other, number < GROWING_SCENES ? number : 0, 20); /* of another capacity or kind */
+        scene.meter.allowed = 0;
+        assert_int_equal(roost_filter_merge_frame(scene.a, NULL, other.frame.data, other.frame.size), ROOST_MISMATCH);
+        assert_int_equal(roost_filter_merge_frame(scene.a, NULL, other.delta.data, other.delta.size), ROOST_MISMATCH);
+        assert_int_equal(scene.meter.failures, 0);
+        scene_close(&other);
+        scene_close(&scene);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -632,6 +649,7 @@ int main(void)
         cmocka_unit_test(remove_needs_no_memory),
         cmocka_unit_test(merge_frame_of_a_large_delta_survives),
         cmocka_unit_test(the_rest_needs_no_memory),
+        cmocka_unit_test(merge_frame_of_another_configuration_needs_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

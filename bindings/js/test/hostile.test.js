@@ -383,6 +383,17 @@ test('a source of random numbers that fails, frees or calls in the middle of any
   assertUsable(own);
 });
 
+test('a few bytes of a filter of another configuration take no memory, however large it is', () => {
+  const elsewhere = fresh({}), frames = [200, 1.5e6, 5e7].map((capacity) => new elsewhere.Filter({ capacity }).toBytes());
+  const { own, calls } = withCalls(() => fresh({ maximumMemory: 16 << 20 })), small = new own.Filter({ capacity: 100 }), before = freeRoom(calls);
+  const saying = (end) => ({ code: 'MISMATCH', message: `the filters have different configurations${end}` });
+  assert.ok(frames.every(({ length }) => length < 100));
+  assert.throws(() => small.merge(frames[0]), saying(': capacity 100 and 200'));
+  for (const frame of frames.slice(1)) assert.throws(() => small.merge(frame), saying('')); // there is room for the first of them
+  assert.ok(freeRoom(calls) >= before);
+  assertUsable(own);
+});
+
 test('constructors and fromBytes that fail part-way lose no memory', () => {
   const { own, calls } = withCalls(() => fresh({ maximumMemory: 4 << 20 })), frame = new own.Filter().toBytes();
   const thrown = new Error('by a getter'), throwing = new Proxy(class {}, { get() { throw thrown; } });
