@@ -280,6 +280,8 @@ static void check_deadline(void *context)
         fail(connection, NO_NAME_SERVER);
     } else if (connection->state == CONNECTING && next_address(connection)) {
         begin_connecting(connection);
+    } else if (connection->state == HANDSHAKING) {
+        fail(connection, "no answer to TLS within %d s; " PORT_FOR_TLS, CONNECT_TIMEOUT / 1000);
     } else if (connection->state != OPEN) {
         fail(connection, "no connection within %d s", CONNECT_TIMEOUT / 1000);
     } else if (connection->reply_began_at && now - connection->reply_began_at >= REPLY_TIMEOUT) {

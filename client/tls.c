@@ -144,7 +144,7 @@ static const char *advice(void)
     case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
         return "; the server wants a certificate: --cert and --key";
     case SSL_R_WRONG_VERSION_NUMBER:
-        return "; is this its port for TLS? redis:// is without TLS";
+        return "; " PORT_FOR_TLS;
     default:
         return "";
     }

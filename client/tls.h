@@ -31,6 +31,9 @@ ssize_t tls_write(struct tls *tls, const void *bytes, size_t size);
 int tls_wants_to_write(const struct tls *tls);
 /* Bytes that were received but not read yet; the socket does not signal them. */
 size_t tls_unread(const struct tls *tls);
+/* What to do where the handshake fails with a server that does not answer as TLS does, or not at all. */
+#define PORT_FOR_TLS "is this its port for TLS? redis:// is without TLS"
+
 /* After TRANSFER_ERROR. */
 const char *tls_error(const struct tls *tls);
 

@@ -12,6 +12,7 @@
 #include "messages.h"
 #include "nearest_word.h"
 #include "numbers.h"
+#include "server_name.h"
 #include "wrapped_text.h"
 
 #define HELP_COLUMN  24
@@ -31,9 +32,13 @@ static struct spelling spell(const struct option *option)
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */
 
+/* An option whose value was left out takes the next word, which may be a URL: its password is not shown. */
 static bool refuse(const struct option *option, const char *value, const char *expected)
 {
     char subject[256];
+    size_t length;
+    if (password_within(value, &length))
+        return complain(spell(option).text, "%s", expected);
     snprintf(subject, sizeof subject, "--%s %.128s", option->name, value);
     return complain(subject, "%s", expected);
 }

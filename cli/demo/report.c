@@ -91,7 +91,7 @@ static void print_bytes(const struct demo *demo)
     uint64_t bytes = demo->network.counts.bytes;
     format_bytes(sent, bytes);
     format_bytes(full, demo->replicas.bytes_as_full_states);
-    printf(LABEL "%s sent, %s had deltas been full states (%.1f times)\n", "bytes", sent, full,
+    printf(LABEL "%s sent, %s as full states (%.1f times)\n", "bytes", sent, full,
            bytes ? (double)demo->replicas.bytes_as_full_states / (double)bytes : 1.0);
 }
 

@@ -9,6 +9,7 @@
 #include "cli/base/machine.h"
 #include "cli/base/messages.h"
 #include "cli/base/numbers.h"
+#include "cli/base/server_name.h"
 #include "cli/base/threads.h"
 
 /* How far the clock of another machine may be ahead of this one. */
@@ -98,6 +99,9 @@ roost_file *file_object(const char *name)
 {
     roost_file *file;
     roost_environment environment = filter_environment();
+    if (is_server_name(name))
+        return complain(name, "is a URL where a file is needed; roost sync FILE URL merges a file and a server's key"),
+               NULL;
     if (roost_file_new(&file, name, &environment) != ROOST_OK)
         return complain_of_status(name, ROOST_NO_MEMORY), NULL;
     roost_file_set_interrupt(file, is_interrupted, NULL);

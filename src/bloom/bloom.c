@@ -680,14 +680,18 @@ static double rate_of(const struct bloom *bloom, const struct census *census, do
     return is_blocked(bloom) ? census->rates / (double)blocks : pow(load, bloom->geometry.probes);
 }
 
-/* How many elements leave a part `empty` of the bits at 0. A full array says only "at least". */
+/*
+ * How many elements leave a part `empty` of the bits at 0. A full array says only "at least". An empty one has 0
+ * elements: 0 - log(1), since -log(1) is -0, which a binding would show.
+ */
 static double elements_for(const struct bloom *bloom, double empty)
 {
     double bits = (double)bloom->geometry.bits, probes = bloom->geometry.probes;
     empty = empty > 0.5 / bits ? empty : 0.5 / bits;
+    double touched = 0 - log(empty);
     if (!is_blocked(bloom))
-        return -log(empty) * bits / probes;
-    return -log(empty) * (bits / BLOCK_BITS) / (1 - bloom_blocked_survival(bloom->geometry.probes));
+        return touched * bits / probes;
+    return touched * (bits / BLOCK_BITS) / (1 - bloom_blocked_survival(bloom->geometry.probes));
 }
 
 void bloom_expect_misses(roost_filter *filter)

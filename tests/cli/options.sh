@@ -91,6 +91,10 @@ refuses "a server as a new replica" '^roost: --new-replica: only for a FILE' inf
 for verb in create add remove check sync info digest serve; do
     refuses "$verb without a file" "^roost: $verb: FILE is missing" $verb
 done
+for words in digest 'window check' 'counter show' 'merge f'; do
+    refuses "$words of a URL" '^roost: redis://me:\*\*\*@host/key: is a URL where a file is needed; roost sync FILE URL ' \
+        $words redis://me:secret@host/key
+done
 refuses "add without a filter" '^roost: missing: No such file or directory; roost create makes a filter$' add missing x
 refuses "remove without a filter" '^roost: missing: No such file or directory; roost create makes a filter$' remove missing x
 refuses "window without an action" '^roost: window: add, check or dedup is missing; usage' window

@@ -979,7 +979,8 @@ def test_no_secret_is_seen():
             assert starting.wait(PATIENCE) == 2
         for words in ("info", f"redis://me:{secret}@host/key"), ("sync", "a", "b", f"redis://me:{secret}@host/key"), \
                 ("sync", f"redis://me:{secret}@host/key", "b"), (f"redis://me:{secret}@host/key",), ("reconcile", "a", f"redis://me:{secret}@host/key"), \
-                ("link", f"redis://me:{secret}@host/path", "redis://:1"), ("link", f"redis://me:{secret}@ho st", "redis://:1"):
+                ("link", f"redis://me:{secret}@host/path", "redis://:1"), ("link", f"redis://me:{secret}@ho st", "redis://:1"), \
+                ("link", "--interval", f"redis://me:{secret}@host", "redis://:1"), ("create", "--kind", f"redis://me:{secret}@host/key"):
             said = subprocess.run([ROOST, *words], capture_output=True, text=True, timeout=PATIENCE)
             assert said.returncode == 2 and said.stderr.startswith("roost: ") and secret not in said.stdout + said.stderr, (words, said)
         wrong = once(urls=[url(a, ":another-word@"), url(b)])

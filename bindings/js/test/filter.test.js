@@ -404,6 +404,7 @@ test('errors say what to do', { skip: isCore && 'not in the smaller modules' }, 
 });
 
 test('size, and what console.log shows', () => {
+  for (const options of [{}, { capacity: 1000 }]) assert.ok(Object.is(new Filter(options).size, 0)); // and not -0
   const filter = new Filter();
   filter.addMany(['swift', 'heron', 'kite']);
   assert.equal(filter.size, 3);
