@@ -297,23 +297,25 @@ template <typename Keys> auto end_of(Keys &keys, long) -> decltype(end(keys))
 }
 template <typename Keys> constexpr std::size_t chunk_of = Chunk<decltype(begin_of(std::declval<Keys &>(), 0))>::value;
 
-/* Iterators such as those of boost::tokenizer have the key in themselves, although they say that references stay. */
-template <typename Iterator, typename Key> bool is_within(const Iterator &iterator, const Key &key) noexcept
-{
-    return reinterpret_cast<std::uintptr_t>(std::addressof(key)) -
-               reinterpret_cast<std::uintptr_t>(std::addressof(iterator)) <
-           sizeof(Iterator);
-}
-
+/*
+ * Some iterators say that references stay, and have all keys at one place, one after the other: in themselves, as those
+ * of boost::tokenizer, or in a buffer, as with a std::views::transform whose function returns a reference to it. So the
+ * first key goes alone, and each one that is where the key before it was.
+ */
 template <typename Keys, typename Use> void in_chunks(Keys &keys, Use use)
 {
     roost_bytes chunk[chunk_of<Keys>];
     std::size_t count = 0;
+    const volatile void *before = nullptr;
+    auto iterator = begin_of(keys, 0); // first: it may be what fills the range
     auto end = end_of(keys, 0);
-    for (auto iterator = begin_of(keys, 0); iterator != end; ++iterator) {
+    for (; iterator != end; ++iterator) {
         auto &&key = *iterator;
+        const volatile void *place = std::addressof(key);
+        const bool goes_alone = !before || place == before;
+        before = place;
         chunk[count++] = Bytes(key);
-        if (count == chunk_of<Keys> || is_within(iterator, key)) {
+        if (count == chunk_of<Keys> || goes_alone) {
             if (!use(chunk, count))
                 return;
             count = 0;
