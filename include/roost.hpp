@@ -66,11 +66,12 @@ class Mergeable
             return roost_filter_merge_frame(get(), &changed, frame.data(), frame.size());
         });
     }
-    /* After ROOST_MISMATCH it is ROOST_CONCURRENT. */
+    /* After an error it is ROOST_CONCURRENT. */
     Result<roost_order> compare(const Mergeable &other) const noexcept
     {
-        return detail::ask<roost_order>(
-            get() && other, [&](roost_order &order) { return roost_filter_compare(get(), &order, other.get()); });
+        return detail::ask<roost_order>(get() && other, ROOST_CONCURRENT, [&](roost_order &order) {
+            return roost_filter_compare(get(), &order, other.get());
+        });
     }
     Result<Buffer> encode() const noexcept
     {
@@ -771,12 +772,12 @@ template <typename Read, typename Write> class Stream
 };
 template <typename Read, typename Write> Stream(Read, Write) -> Stream<Read, Write>;
 
-/* Syncs with a peer that runs serve(), or `roost serve FILE`. `memory` (may be nullptr) is that of the sync before with
-   this peer, and becomes that for the next one. */
+/* Syncs with a peer that runs serve(), or `roost serve FILE`. `memory` is that of the sync before with this peer, as
+   from a file; `next` (may be nullptr) becomes that for the next one. After an error it stays as it was. */
 template <typename Read, typename Write>
-Result<roost_sync_result> sync(Mergeable &filter, Stream<Read, Write> &stream, Buffer *memory = nullptr)
+Result<roost_sync_result> sync(Mergeable &filter, Stream<Read, Write> &stream, Bytes memory, Buffer *next)
 {
-    auto sync = Sync::create(filter, memory ? Bytes(*memory) : Bytes());
+    auto sync = Sync::create(filter, memory);
     Status status = sync.status();
     std::string reply;
     while (status) {
@@ -791,13 +792,20 @@ Result<roost_sync_result> sync(Mergeable &filter, Stream<Read, Write> &stream, B
         if (status && reply.empty())
             status = {ROOST_PROTOCOL, Status::cut_off};
     }
-    if (status && memory) {
+    if (status && next) {
         auto saved = sync->save_memory();
         status = saved.status();
         if (status)
-            *memory = std::move(*saved);
+            *next = std::move(*saved);
     }
     return {status, sync->result()};
+}
+
+/* The same with one buffer for both (may be nullptr). */
+template <typename Read, typename Write>
+Result<roost_sync_result> sync(Mergeable &filter, Stream<Read, Write> &stream, Buffer *memory = nullptr)
+{
+    return sync(filter, stream, memory ? Bytes(*memory) : Bytes(), memory);
 }
 
 /* Responds to sync(), or to `roost sync`, until the peer closes the stream. */

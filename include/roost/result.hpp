@@ -234,11 +234,14 @@ inline std::uint64_t microseconds_of(Time time) noexcept
 }
 
 /* What a call fills in, and its status; without the call where an object is empty. */
-template <typename Value, typename Call> Result<Value> ask(bool is_there, Call call)
+template <typename Value, typename Call> Result<Value> ask(bool is_there, Value value, Call call)
 {
-    Value value{};
     Status status = is_there ? Status(call(value)) : Status(ROOST_INVALID, Status::empty);
     return {status, std::move(value)};
+}
+template <typename Value, typename Call> Result<Value> ask(bool is_there, Call call)
+{
+    return ask(is_there, Value{}, std::move(call));
 }
 
 /* Owns an object of the C library. */

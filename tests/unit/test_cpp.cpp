@@ -484,6 +484,7 @@ static void test_empty_objects()
     CHECK(is_refused(empty.merge(filter).status()) && is_refused(filter.merge(empty).status()) &&
           is_refused(empty.merge(empty).status()));
     CHECK(is_refused(empty.compare(filter).status()) && is_refused(filter.compare(empty).status()));
+    CHECK(*empty.compare(filter) == ROOST_CONCURRENT && *filter.compare(empty) == ROOST_CONCURRENT); // not equal
     CHECK(is_refused(empty.merge_frame("x").status()) && is_refused(empty.encode().status()) &&
           is_refused(empty.clone().status()));
     CHECK(is_refused(empty.encode_delta(cursor).status()) && is_refused(empty.cursor().status()) &&
@@ -589,11 +590,17 @@ static void test_streams()
     roost::Buffer memory;
     auto synced = roost::sync(here, stream, &memory);
     CHECK(synced && synced->equal && !memory.empty());
-    CHECK(here.add("stork") && roost::sync(here, stream, &memory));
+    const std::uint64_t received_at_first = synced->received;
+    CHECK(here.add("stork"));
+    const std::string stored(memory.view()); // as from a file
+    roost::Buffer next;
+    synced = roost::sync(here, stream, stored, &next);
+    CHECK(synced && synced->received < received_at_first && !next.empty() && memory.view() == stored);
+    CHECK(here.add("egret") && roost::sync(here, stream, next, nullptr) && roost::sync(here, stream, &memory));
     close(ends[0]);
     responder.join();
     close(ends[1]);
-    CHECK(served && here == there && here.contains("heron") && there.contains("stork"));
+    CHECK(served && here == there && here.contains("heron") && there.contains("stork") && there.contains("egret"));
 
     auto cut_off = [](std::string_view text) {
         return roost::Stream(
