@@ -504,7 +504,9 @@ class Shared
 
 /*
  * A file of one filter, as the program `roost` reads and writes them (roost/file.h). Lock it, load it, change what
- * filter(), window() or counter() returns, save it. The destructor unlocks; what was not saved is lost.
+ * filter(), window() or counter() returns, save it. The destructor unlocks; what was not saved is lost. Save changes
+ * before they leave the process, as a frame, in a merge or by a sync: a file that lacks its own additions, which others
+ * know, makes later ones that those others take for old.
  */
 class File
 {
@@ -536,6 +538,8 @@ class File
         return at(path.find('\0') == std::string::npos ? path.c_str() : nullptr, environment);
     }
     explicit operator bool() const noexcept { return get() != nullptr; }
+    /* For calls of the C library that this header does not have. After one that gives the file another filter
+       (roost_file_take_filter), call load() or set() before filter(). */
     roost_file *get() const noexcept { return handle_.get(); }
     /* Why the last call failed, in more words than its status has; "" if it did not. Valid until the next call. */
     [[nodiscard]] const char *error() const noexcept
@@ -609,7 +613,8 @@ class File
         return status ? Kind::adopt(filter) : Result<Kind>(status, Kind());
     }
 
-    /* The memory of syncs with a peer, for Sync::create; save it together with the filter. */
+    /* The memory of syncs with a peer, for sync() and Sync::create; save it together with the filter. The bytes are valid
+       until it changes, or the file is loaded or set. */
     [[nodiscard]] Bytes peer_cursor(const char *peer) const noexcept
     {
         return get() && peer ? Bytes(roost_file_get_peer_cursor(get(), peer)) : Bytes();
