@@ -314,6 +314,7 @@ template <typename Keys, typename Use> void in_chunks(Keys &keys, Use use)
     auto end = end_of(keys, 0);
     for (; iterator != end; ++iterator) {
         auto &&key = *iterator;
+        static_assert(std::is_constructible_v<Bytes, decltype(key)>, "an element of this range is no key: see Bytes");
         const volatile void *place = std::addressof(key);
         const bool goes_alone = !before || place == before;
         before = place;
