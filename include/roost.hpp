@@ -66,11 +66,12 @@ class Mergeable
             return roost_filter_merge_frame(get(), &changed, frame.data(), frame.size());
         });
     }
-    /* After ROOST_MISMATCH it is ROOST_CONCURRENT. */
+    /* After an error it is ROOST_CONCURRENT. */
     Result<roost_order> compare(const Mergeable &other) const noexcept
     {
-        return detail::ask<roost_order>(
-            get() && other, [&](roost_order &order) { return roost_filter_compare(get(), &order, other.get()); });
+        return detail::ask<roost_order>(get() && other, ROOST_CONCURRENT, [&](roost_order &order) {
+            return roost_filter_compare(get(), &order, other.get());
+        });
     }
     Result<Buffer> encode() const noexcept
     {
@@ -503,7 +504,9 @@ class Shared
 
 /*
  * A file of one filter, as the program `roost` reads and writes them (roost/file.h). Lock it, load it, change what
- * filter(), window() or counter() returns, save it. The destructor unlocks; what was not saved is lost.
+ * filter(), window() or counter() returns, save it. The destructor unlocks; what was not saved is lost. Save changes
+ * before they leave the process, as a frame, in a merge or by a sync: a file that lacks its own additions, which others
+ * know, makes later ones that those others take for old.
  */
 class File
 {
@@ -535,6 +538,8 @@ class File
         return at(path.find('\0') == std::string::npos ? path.c_str() : nullptr, environment);
     }
     explicit operator bool() const noexcept { return get() != nullptr; }
+    /* For calls of the C library that this header does not have. After one that gives the file another filter
+       (roost_file_take_filter), call load() or set() before filter(). */
     roost_file *get() const noexcept { return handle_.get(); }
     /* Why the last call failed, in more words than its status has; "" if it did not. Valid until the next call. */
     [[nodiscard]] const char *error() const noexcept
@@ -608,7 +613,8 @@ class File
         return status ? Kind::adopt(filter) : Result<Kind>(status, Kind());
     }
 
-    /* The memory of syncs with a peer, for Sync::create; save it together with the filter. */
+    /* The memory of syncs with a peer, for sync() and Sync::create; save it together with the filter. The bytes are valid
+       until it changes, or the file is loaded or set. */
     [[nodiscard]] Bytes peer_cursor(const char *peer) const noexcept
     {
         return get() && peer ? Bytes(roost_file_get_peer_cursor(get(), peer)) : Bytes();
@@ -771,12 +777,12 @@ template <typename Read, typename Write> class Stream
 };
 template <typename Read, typename Write> Stream(Read, Write) -> Stream<Read, Write>;
 
-/* Syncs with a peer that runs serve(), or `roost serve FILE`. `memory` (may be nullptr) is that of the sync before with
-   this peer, and becomes that for the next one. */
+/* Syncs with a peer that runs serve(), or `roost serve FILE`. `memory` is that of the sync before with this peer, as
+   from a file; `next` (may be nullptr) becomes that for the next one. After an error it stays as it was. */
 template <typename Read, typename Write>
-Result<roost_sync_result> sync(Mergeable &filter, Stream<Read, Write> &stream, Buffer *memory = nullptr)
+Result<roost_sync_result> sync(Mergeable &filter, Stream<Read, Write> &stream, Bytes memory, Buffer *next)
 {
-    auto sync = Sync::create(filter, memory ? Bytes(*memory) : Bytes());
+    auto sync = Sync::create(filter, memory);
     Status status = sync.status();
     std::string reply;
     while (status) {
@@ -791,13 +797,20 @@ Result<roost_sync_result> sync(Mergeable &filter, Stream<Read, Write> &stream, B
         if (status && reply.empty())
             status = {ROOST_PROTOCOL, Status::cut_off};
     }
-    if (status && memory) {
+    if (status && next) {
         auto saved = sync->save_memory();
         status = saved.status();
         if (status)
-            *memory = std::move(*saved);
+            *next = std::move(*saved);
     }
     return {status, sync->result()};
+}
+
+/* The same with one buffer for both (may be nullptr). */
+template <typename Read, typename Write>
+Result<roost_sync_result> sync(Mergeable &filter, Stream<Read, Write> &stream, Buffer *memory = nullptr)
+{
+    return sync(filter, stream, memory ? Bytes(*memory) : Bytes(), memory);
 }
 
 /* Responds to sync(), or to `roost sync`, until the peer closes the stream. */

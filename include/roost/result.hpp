@@ -234,11 +234,14 @@ inline std::uint64_t microseconds_of(Time time) noexcept
 }
 
 /* What a call fills in, and its status; without the call where an object is empty. */
-template <typename Value, typename Call> Result<Value> ask(bool is_there, Call call)
+template <typename Value, typename Call> Result<Value> ask(bool is_there, Value value, Call call)
 {
-    Value value{};
     Status status = is_there ? Status(call(value)) : Status(ROOST_INVALID, Status::empty);
     return {status, std::move(value)};
+}
+template <typename Value, typename Call> Result<Value> ask(bool is_there, Call call)
+{
+    return ask(is_there, Value{}, std::move(call));
 }
 
 /* Owns an object of the C library. */
@@ -297,23 +300,26 @@ template <typename Keys> auto end_of(Keys &keys, long) -> decltype(end(keys))
 }
 template <typename Keys> constexpr std::size_t chunk_of = Chunk<decltype(begin_of(std::declval<Keys &>(), 0))>::value;
 
-/* Iterators such as those of boost::tokenizer have the key in themselves, although they say that references stay. */
-template <typename Iterator, typename Key> bool is_within(const Iterator &iterator, const Key &key) noexcept
-{
-    return reinterpret_cast<std::uintptr_t>(std::addressof(key)) -
-               reinterpret_cast<std::uintptr_t>(std::addressof(iterator)) <
-           sizeof(Iterator);
-}
-
+/*
+ * Some iterators say that references stay, and have all keys at one place, one after the other: in themselves, as those
+ * of boost::tokenizer, or in a buffer, as with a std::views::transform whose function returns a reference to it. So the
+ * first key goes alone, and each one that is where the key before it was.
+ */
 template <typename Keys, typename Use> void in_chunks(Keys &keys, Use use)
 {
     roost_bytes chunk[chunk_of<Keys>];
     std::size_t count = 0;
+    const volatile void *before = nullptr;
+    auto iterator = begin_of(keys, 0); // first: it may be what fills the range
     auto end = end_of(keys, 0);
-    for (auto iterator = begin_of(keys, 0); iterator != end; ++iterator) {
+    for (; iterator != end; ++iterator) {
         auto &&key = *iterator;
+        static_assert(std::is_constructible_v<Bytes, decltype(key)>, "an element of this range is no key: see Bytes");
+        const volatile void *place = std::addressof(key);
+        const bool goes_alone = !before || place == before;
+        before = place;
         chunk[count++] = Bytes(key);
-        if (count == chunk_of<Keys> || is_within(iterator, key)) {
+        if (count == chunk_of<Keys> || goes_alone) {
             if (!use(chunk, count))
                 return;
             count = 0;

@@ -772,7 +772,8 @@ static void stream()
             return one_in(30) ? (errno = EPIPE, -1) : one_in(30) ? 0 : 1 + static_cast<long>(random_below(size + 1));
         });
     try {
-        fine(one_in(2) ? roost::serve(*copy, hostile) : roost::sync(*copy, hostile).status());
+        const std::string memory = random_key(); // bytes that make no sense
+        fine(one_in(2) ? roost::serve(*copy, hostile) : roost::sync(*copy, hostile, memory, nullptr).status());
     } catch (const Gone &) {
         refusals++;
     }

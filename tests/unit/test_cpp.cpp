@@ -71,6 +71,11 @@ static void test_views()
     const std::vector<std::string> birds = {"swift", "heron", "martin"};
     CHECK(filter.add_many(birds | std::views::filter([](const std::string &bird) { return bird != "heron"; })));
     CHECK(filter.contains("swift") && filter.contains("martin") && !filter.contains("heron"));
+    std::string buffer; // each key takes the place of the one before
+    auto rewritten = birds | std::views::transform([&](const std::string &bird) -> const std::string & {
+                         return buffer = bird + " rewritten";
+                     });
+    CHECK(filter.add_many(rewritten) && filter.contains("swift rewritten") && filter.contains("heron rewritten"));
     std::istringstream words("swift stork");
     auto batch = filter.add_many(std::views::istream<std::string>(words));
     CHECK(batch && batch->done == 2 && batch->changed == 1);
@@ -189,6 +194,28 @@ static auto end(const Shelf &shelf)
 }
 } // namespace apart
 
+/* A range that begin() fills, as that of a query to a database. */
+struct Filled {
+    std::vector<std::string> keys{};
+    auto begin()
+    {
+        keys.assign(300, "row");
+        keys.back() = "last row";
+        return keys.begin();
+    }
+    auto end()
+    {
+        return keys.end();
+    }
+};
+
+static void test_ranges_that_begin_fills()
+{
+    roost::Filter filter = removable();
+    auto batch = filter.add_many(Filled());
+    CHECK(batch && batch->done == 300 && batch->changed == 2 && filter.contains("last row"));
+}
+
 static void test_ranges()
 {
     roost::Filter filter = removable();
@@ -293,6 +320,32 @@ struct Tokens {
     }
 };
 
+/* The same with the key elsewhere: in a buffer that all iterators share. */
+struct Rewritten {
+    struct Iterator : Numbers::Iterator {
+        using iterator_category = std::forward_iterator_tag;
+        using reference = const std::string &;
+        Iterator(int begin, std::string &shared) : Numbers::Iterator{begin}, buffer(&shared)
+        {
+        }
+        const std::string &operator*() const
+        {
+            return *buffer = Numbers::Iterator::operator*();
+        }
+        std::string *buffer;
+    };
+    int count;
+    std::string buffer{};
+    Iterator begin()
+    {
+        return {0, buffer};
+    }
+    Iterator end()
+    {
+        return {count, buffer};
+    }
+};
+
 static void test_ranges_that_do_not_stay()
 {
     roost::Filter filter = removable();
@@ -304,6 +357,11 @@ static void test_ranges_that_do_not_stay()
     CHECK(batch && batch->done == 300 && batch->changed == 300);
     const std::vector<bool> found = tokens.contains_many(Tokens{301});
     CHECK(std::count(found.begin(), found.end(), true) == 300);
+    roost::Filter rewritten = removable();
+    batch = rewritten.add_many(Rewritten{600});
+    CHECK(batch && batch->done == 600 && batch->changed == 600);
+    batch = rewritten.remove_many(Rewritten{600});
+    CHECK(batch && batch->changed == 600);
 }
 
 #if defined(__cpp_exceptions)
@@ -426,6 +484,7 @@ static void test_empty_objects()
     CHECK(is_refused(empty.merge(filter).status()) && is_refused(filter.merge(empty).status()) &&
           is_refused(empty.merge(empty).status()));
     CHECK(is_refused(empty.compare(filter).status()) && is_refused(filter.compare(empty).status()));
+    CHECK(*empty.compare(filter) == ROOST_CONCURRENT && *filter.compare(empty) == ROOST_CONCURRENT); // not equal
     CHECK(is_refused(empty.merge_frame("x").status()) && is_refused(empty.encode().status()) &&
           is_refused(empty.clone().status()));
     CHECK(is_refused(empty.encode_delta(cursor).status()) && is_refused(empty.cursor().status()) &&
@@ -531,11 +590,17 @@ static void test_streams()
     roost::Buffer memory;
     auto synced = roost::sync(here, stream, &memory);
     CHECK(synced && synced->equal && !memory.empty());
-    CHECK(here.add("stork") && roost::sync(here, stream, &memory));
+    const std::uint64_t received_at_first = synced->received;
+    CHECK(here.add("stork"));
+    const std::string stored(memory.view()); // as from a file
+    roost::Buffer next;
+    synced = roost::sync(here, stream, stored, &next);
+    CHECK(synced && synced->received < received_at_first && !next.empty() && memory.view() == stored);
+    CHECK(here.add("egret") && roost::sync(here, stream, next, nullptr) && roost::sync(here, stream, &memory));
     close(ends[0]);
     responder.join();
     close(ends[1]);
-    CHECK(served && here == there && here.contains("heron") && there.contains("stork"));
+    CHECK(served && here == there && here.contains("heron") && there.contains("stork") && there.contains("egret"));
 
     auto cut_off = [](std::string_view text) {
         return roost::Stream(
@@ -832,6 +897,7 @@ int main()
     test_bytes();
     test_signed_sizes();
     test_ranges();
+    test_ranges_that_begin_fills();
     test_ranges_that_do_not_stay();
     test_spans_and_views();
 #if defined(__cpp_exceptions)
