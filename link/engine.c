@@ -805,8 +805,10 @@ static bool start(struct engine *engine)
     for (unsigned i = 0; i < settings->count; i++)
         if (!open_region(engine, settings->urls[i]))
             return false;
-    if (settings->metrics && !(engine->metrics = metrics_open(engine, settings->metrics)))
+    if (settings->metrics && !(engine->metrics = metrics_open(engine, settings->metrics))) {
+        engine->status = EXIT_LATER;
         return false;
+    }
     report_start(engine);
     engine->tick = timer_add(engine->loop, TICK, tick, engine);
     return true;
@@ -855,7 +857,7 @@ int link_run(const struct link_settings *settings)
     if (start(&engine)) {
         event_loop_run(engine.loop);
         engine.status = interrupted() && settings->once ? EXIT_ERROR : engine.status;
-    } else {
+    } else if (engine.status == EXIT_FINE) {
         engine.status = EXIT_ERROR;
     }
     stop_all(&engine);

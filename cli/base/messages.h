@@ -8,6 +8,7 @@ enum exit_status {
     EXIT_FINE = 0,
     EXIT_NONE = 1,  /* no error, and the answer is no */
     EXIT_ERROR = 2, /* an error; the file is unchanged */
+    EXIT_LATER = 75 /* what is missing may be there later: a service is to be started again (EX_TEMPFAIL) */
 };
 
 /* Writes "roost: SUBJECT: what is wrong". Always returns false, so that a failing function ends in `return

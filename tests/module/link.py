@@ -676,6 +676,14 @@ def test_bad_input_is_one_line():
             assert done.stderr.startswith("roost: "), done.stderr
 
 
+def test_a_port_in_use_is_no_wrong_setting():
+    """The unit in packaging/ does not start the link again after status 2."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        words = ["redis://one", "redis://two", "--metrics", str(other.getsockname()[1])]
+        done = subprocess.run([ROOST, "link", *words], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 75 and done.stderr.startswith("roost: --metrics: cannot listen on port "), done
+
+
 def scrape(port, request=b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"):
     with socket.create_connection(("127.0.0.1", port), PATIENCE) as s:
         s.sendall(request)
