@@ -3,6 +3,7 @@
  * has the cursors, the frames, and the choice between a delta and the whole state.
  */
 #include "frame.h"
+#include "kinds.h"
 
 #include <string.h>
 
@@ -115,12 +116,16 @@ roost_status roost_filter_copy_journal(roost_filter *copy, roost_filter *filter,
     return ROOST_OK;
 }
 
-/* A delta of the same configuration is read in place; the configuration has one form, so its bytes are compared. */
-static bool skip_configuration(const roost_filter *filter, struct bit_reader *reader)
+/* The configuration has one form, so its bytes are compared, sizes included. No filter of another one is made: a few
+   bytes may claim any amount of memory. */
+static roost_status skip_configuration(const roost_filter *filter, struct bit_reader *reader)
 {
     uint8_t bytes[CONFIGURATION_ROOM];
+    const struct bit_reader begin = *reader;
     size_t size = configuration_bytes(filter, bytes), left = reader_bits_left(reader) / 8;
-    return left >= size && memcmp(read_bytes(reader, size), bytes, size) == 0;
+    if (left >= size && memcmp(read_bytes(reader, size), bytes, size) == 0)
+        return ROOST_OK;
+    return has_configuration(begin) ? ROOST_MISMATCH : ROOST_CORRUPT;
 }
 
 /* The parts first, since their join can be prepared and abandoned. */
@@ -139,28 +144,36 @@ static roost_status merge_delta(roost_filter *filter, bool *grew, struct bit_rea
     return status;
 }
 
+/* A state is decoded, and then merged. */
+static roost_status merge_state(roost_filter *filter, bool *grew, const void *frame, size_t size)
+{
+    const roost_environment environment = whole_environment(filter);
+    roost_filter *other;
+    roost_status status = roost_filter_decode(&other, frame, size, &environment);
+    if (status == ROOST_OK)
+        status = roost_filter_merge(filter, grew, other);
+    roost_filter_free(other);
+    return status;
+}
+
 roost_status roost_filter_merge_frame(roost_filter *filter, bool *changed, const void *frame, size_t size)
 {
-    struct bit_reader reader;
+    struct bit_reader reader, body;
     enum frame_type type;
-    roost_filter *other;
     struct imported *imported = NULL;
     const struct memory_account account = account_of(filter);
     bool grew = false;
     roost_status status = frame_open(&reader, &type, frame, size);
-    if (status == ROOST_OK && frame_is_of_another(filter, reader)) /* else a few bytes may claim any amount of memory */
-        status = ROOST_MISMATCH;
+    body = reader;
+    if (status == ROOST_OK)
+        status = frame_read_imported(NULL, &body, NULL);
+    if (status == ROOST_OK)
+        status = skip_configuration(filter, &body);
     if (status == ROOST_OK && type == DELTA_FRAME)
         status = frame_read_imported(&imported, &reader, &account);
-    if (status == ROOST_OK && type == DELTA_FRAME && skip_configuration(filter, &reader)) {
-        status = merge_delta(filter, &grew, &reader, imported);
-    } else if (status == ROOST_OK) {
-        const roost_environment environment = whole_environment(filter);
-        status = roost_filter_decode(&other, frame, size, &environment);
-        if (status == ROOST_OK)
-            status = roost_filter_merge(filter, &grew, other);
-        roost_filter_free(other);
-    }
+    if (status == ROOST_OK)
+        status =
+            type == DELTA_FRAME ? merge_delta(filter, &grew, &body, imported) : merge_state(filter, &grew, frame, size);
     imported_free(imported, &account);
     if (changed)
         *changed = grew;

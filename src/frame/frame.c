@@ -176,11 +176,6 @@ roost_status frame_read_imported(struct imported **imported, struct bit_reader *
     return imported ? imported_read(imported, &section, account) : ROOST_OK;
 }
 
-bool frame_is_of_another(const roost_filter *filter, struct bit_reader reader)
-{
-    return frame_read_imported(NULL, &reader, NULL) == ROOST_OK && is_other_configuration(filter, reader);
-}
-
 roost_status frame_end(struct bit_writer *writer, roost_buffer *frame, enum frame_type type, roost_status status)
 {
     bit_writer_reserve(writer, CHECKSUM_BYTES);

@@ -64,8 +64,6 @@ size_t frame_write_header(uint8_t header[LARGEST_HEADER + 8], enum frame_type ty
 roost_status frame_open(struct bit_reader *reader, enum frame_type *type, const uint8_t *frame, size_t size);
 /* The same of a reader at the first byte, without the checksum: for bytes that have not all come yet. */
 roost_status frame_open_unchecked(struct bit_reader *reader, enum frame_type *type);
-/* Whether the frame, from where frame_open left the reader, is known to be of a filter with another configuration. */
-bool frame_is_of_another(const roost_filter *filter, struct bit_reader reader);
 /* The filter, from where frame_open left the reader. */
 roost_status frame_read_filter(roost_filter **filter, struct bit_reader *reader, enum frame_type type,
                                const roost_environment *environment);

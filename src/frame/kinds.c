@@ -5,8 +5,6 @@
  */
 #include "kinds.h"
 
-#include <string.h>
-
 #include "../growing/growing_cuckoo.h"
 #include "../growing/growing_orcuckoo.h"
 #include "../growing/last_writer.h"
@@ -64,15 +62,10 @@ roost_status open_configured(roost_filter **filter, struct bit_reader *reader, c
     return kind ? kind->lifecycle.open(filter, &config, environment, reader) : ROOST_CORRUPT;
 }
 
-bool is_other_configuration(const roost_filter *filter, struct bit_reader reader)
+bool has_configuration(struct bit_reader reader)
 {
     roost_config config;
-    uint8_t bytes[CONFIGURATION_ROOM];
-    const uint8_t *begin = reader.bytes + reader.position / 8;
-    if (!read_kind(&config, &reader))
-        return false;
-    size_t size = (size_t)(reader.bytes + reader.position / 8 - begin);
-    return configuration_bytes(filter, bytes) < size || memcmp(bytes, begin, size) != 0;
+    return read_kind(&config, &reader) != NULL;
 }
 
 roost_status roost_filter_new(roost_filter **filter, const roost_config *config, const roost_environment *environment)

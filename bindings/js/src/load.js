@@ -26,28 +26,15 @@ const signed = (high, low) => {
 
 // ---- frames: what can be seen without decoding (docs/format.md) --------------------------------------------------------
 
-const WITH_IMPORTED = 0x40; // what such a body begins with instead of a kind
+const MODEST = 8 << 20; // bytes that may be taken to explain an error: a few may claim any amount
 const startsWith = (bytes, text) => [...text].every((letter, i) => bytes[i] === letter.charCodeAt(0));
-
-// A number of seven bits a byte, the lowest first, and where it ends.
-function varintAt(bytes, begin) {
-  let value = 0, at = begin, scale = 1;
-  for (; at < bytes.length && bytes[at] > 127 && scale < 2 ** 49; at++, scale *= 128) value += (bytes[at] & 127) * scale;
-  return { value: value + (bytes[at] ?? 0) * scale, end: at + 1 };
-}
 
 // Where the body begins and ends, or null.
 function bodyOf(bytes) {
   if (bytes.length < 7 || !startsWith(bytes, 'Rost')) return null;
-  const { value, end } = varintAt(bytes, 6);
-  return { begin: end, end: end + value };
-}
-
-// Whether a filter of this frame takes no more memory than its bytes or its capacity, behind kind and layout, let expect: a few
-// bytes may be of a filter of any size.
-function isModest(frame) {
-  const { begin } = bodyOf(frame);
-  return frame[begin] !== WITH_IMPORTED && varintAt(frame, begin + 2).value <= Math.max(2 ** 20, 8 * frame.length);
+  let length = 0, at = 6, scale = 1;
+  for (; at < bytes.length && bytes[at] > 127 && scale < 2 ** 49; at++, scale *= 128) length += (bytes[at] & 127) * scale;
+  return { begin: at + 1, end: at + 1 + length + (bytes[at] ?? 0) * scale };
 }
 
 // A file of the program has a section about its replica behind the frame. It belongs to that file alone.
@@ -221,13 +208,12 @@ export function load(source, options = {}) {
     }
 
     #explainFrame(error, frame) {
-      if (!isModest(frame)) return error;
       let other = null;
       try {
-        other = decodeFrame(frame);
+        other = decodeFrame(frame, Math.max(MODEST, 4 * frame.length));
         return explainMismatch(error, this.#live().at, other.at);
       } catch {
-        return error; // a delta, which has no state of its own
+        return error; // of a filter that takes more, or damaged
       } finally {
         other?.drop();
       }
@@ -337,8 +323,8 @@ export function load(source, options = {}) {
     return new Cell(roost, roost.result(0), 'filter_free');
   };
 
-  function decodeFrame(frame) {
-    roost.withBytes(frame, 'a frame', (at, size) => roost.check(roost.call('filter_decode', at, size)));
+  function decodeFrame(frame, limit = 0) {
+    roost.withBytes(frame, 'a frame', (at, size) => roost.check(roost.call('filter_decode', at, size, limit)));
     return new Cell(roost, roost.result(0), 'filter_free');
   }
 

@@ -284,10 +284,12 @@ int EXPORT(filter_encode)(const roost_filter *filter)
     return with_bytes(roost_filter_encode(filter, fresh_buffer()));
 }
 
-int EXPORT(filter_decode)(const void *frame, size_t size)
+/* `limit`: in bytes; 0 for that of the library. */
+int EXPORT(filter_decode)(const void *frame, size_t size, size_t limit)
 {
     roost_filter *filter;
-    roost_status status = roost_filter_decode(&filter, frame, size, NULL);
+    const roost_environment environment = {.memory_limit = limit};
+    roost_status status = roost_filter_decode(&filter, frame, size, &environment);
     return with_object(status, filter);
 }
 
